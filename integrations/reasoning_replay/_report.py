@@ -1,0 +1,227 @@
+"""A plan for people: as a text table, as HTML for notebooks, as JSON.
+
+Rule 1: this file is given rows, an origin and a rule, never messages: it cannot print reasoning.
+Rule 2: it decides nothing. What a reason code means stands in `_engine.REASONS`, which is read here.
+Contract: rows are made when somebody asks, once; a report that nobody reads costs a closure.
+"""
+
+from __future__ import annotations
+
+import html
+from collections import Counter
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from ._engine import REASONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from ._engine import Row
+    from ._origin import Origin
+    from ._rules import Rule
+
+# More rows than this are counted, not printed: the newest are the ones that people look for. A guess.
+SHOWN = 400
+
+COLUMNS = ("message", "sent as", "role", "action", "fields", "bytes", "reason")
+
+# One hue an action, behind a text label: never colour alone. Half transparent, so that the page's own
+# text stays readable on a light and on a dark ground.
+HUES = {
+    "keep": "46,160,67",
+    "restore": "46,160,67",
+    "rename": "56,139,253",
+    "fill": "191,135,0",
+    "sentinel": "191,135,0",
+    "guard": "191,135,0",
+    "drop": "218,54,51",
+}
+
+
+class Report:
+    """What one plan did with every part of reasoning, and why; never the reasoning itself.
+
+    Mutable in one way: `rows` may be given as a function, which is called once, when rows are first asked for.
+    """
+
+    __slots__ = ("_rows", "origin", "rule", "thinking", "tools")
+
+    origin: Origin
+    """Where the plan sends the messages."""
+    rule: Rule
+    """The rule that held, with the window that was in force."""
+    thinking: str
+    """`on`, `off` or `unset`: what the request says about thinking."""
+    tools: bool
+    """Whether the request carries tools."""
+
+    def __init__(
+        self,
+        rows: Callable[[], tuple[Row, ...]] | tuple[Row, ...],
+        *,
+        origin: Origin,
+        rule: Rule,
+        thinking: str,
+        tools: bool,
+    ) -> None:
+        self._rows = rows
+        self.origin = origin
+        self.rule = rule
+        self.thinking = thinking
+        self.tools = tools
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """One row for each part of reasoning that was seen and for each change that was made."""
+        if callable(self._rows):
+            self._rows = self._rows()  # the closure goes, and with it the messages that it held
+        return self._rows
+
+    def counts(self) -> dict[str, int]:
+        """Give the number of rows of each action that occurs; empty when there was no reasoning."""
+        return dict(Counter(row.action for row in self.rows))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain JSON values: names, counts and sizes, no text of any message."""
+        return {
+            "host": self.origin.host,
+            "dialect": self.origin.dialect,
+            "model": self.origin.model,
+            "upstream": self.origin.upstream,
+            "thinking": self.thinking,
+            "tools": self.tools,
+            "rule": {
+                "host": self.rule.host,
+                "window": self.rule.window,
+                "source": list(self.rule.source),
+                "date": self.rule.date.isoformat(),
+            },
+            "counts": self.counts(),
+            "rows": [
+                {
+                    "index": row.index,
+                    "output": row.output,
+                    "role": row.role,
+                    "action": row.action,
+                    "reason": row.reason,
+                    "fields": list(row.fields),
+                    "bytes": row.bytes,
+                }
+                for row in self.rows
+            ],
+        }
+
+    def __str__(self) -> str:
+        hidden, shown = self._shown()
+        lines = [self._head()]
+        if shown:
+            lines += _table([COLUMNS, *map(_cells, shown)])
+            lines += (f"  {reason}: {sentence(reason)}" for reason in sorted({row.reason for row in shown}))
+        if hidden:
+            lines.append(f"{hidden} earlier rows are not shown; see .rows")
+        lines.append(self._sum())
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<Report to {self.origin.host}: {self._sum()}>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Report):
+            return NotImplemented
+        return self.__getstate__() == other.__getstate__()
+
+    def __hash__(self) -> int:
+        return hash((self.origin, self.thinking, self.tools))
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return (self.rows, self.origin, self.rule, self.thinking, self.tools)
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self._rows, self.origin, self.rule, self.thinking, self.tools = state
+
+    def _repr_html_(self) -> str:
+        hidden, shown = self._shown()
+        more = f"<p>{hidden} earlier rows are not shown; see <code>.rows</code>.</p>" if hidden else ""
+        groups = groupby(shown, key=lambda row: (row.index, row.output, row.role))
+        items = "".join(_item(*where, rows) for where, rows in groups)
+        return (
+            '<div style="font:13px/1.5 system-ui,sans-serif;color:inherit">'
+            f"<p><strong>{html.escape(self._head())}</strong></p>{more}"
+            f'<ol style="list-style:none;margin:0;padding:0 0 0 8px;'
+            f'border-left:2px solid rgba(128,128,128,.5)">{items}</ol>'
+            f"<p>{html.escape(self._sum())}</p></div>"
+        )
+
+    def _shown(self) -> tuple[int, tuple[Row, ...]]:
+        rows = self.rows
+        return max(0, len(rows) - SHOWN), rows[-SHOWN:]
+
+    def _head(self) -> str:
+        origin, rule = self.origin, self.rule
+        model = f", model {origin.model}" if origin.model is not None else ""
+        upstream = f", upstream {origin.upstream}" if origin.upstream is not None else ""
+        tools = "tools" if self.tools else "no tools"
+        return (
+            f"to {origin.host} ({origin.dialect}{model}{upstream}): "
+            f"rule {rule.host}, window {rule.window}, thinking {self.thinking}, {tools}"
+        )
+
+    def _sum(self) -> str:
+        counts = self.counts()
+        if not counts:
+            return "no reasoning in the history"
+        return ", ".join(f"{action} {counts[action]}" for action in HUES if action in counts)
+
+
+def sentence(reason: str) -> str:
+    """Give the sentence of a reason code; an unknown code is its own sentence."""
+    return REASONS.get(reason, reason)
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    return (
+        _place(row.index),
+        _place(row.output),
+        row.role,
+        row.action,
+        ", ".join(row.fields),
+        str(row.bytes),
+        row.reason,
+    )
+
+
+def _place(index: int | None) -> str:
+    return "-" if index is None else str(index)
+
+
+def _table(rows: list[tuple[str, ...]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    numbers = {COLUMNS.index(name) for name in ("message", "sent as", "bytes")}
+    return [
+        "  ".join(
+            cell.rjust(width) if at in numbers else cell.ljust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _item(index: int | None, output: int | None, role: str, rows: Iterable[Row]) -> str:
+    where = "the request" if index is None else f"message {index}"
+    sent = "" if output == index else (", left out" if output is None else f", sent as {output}")
+    return (
+        f'<li style="margin:0 0 8px"><div>{html.escape(where)} ({html.escape(role)}){html.escape(sent)}</div>'
+        f"{''.join(map(_badge, rows))}</li>"
+    )
+
+
+def _badge(row: Row) -> str:
+    hue = HUES.get(row.action, "128,128,128")
+    fields = html.escape(", ".join(row.fields))
+    return (
+        f'<div><span style="display:inline-block;min-width:5em;text-align:center;border-radius:3px;'
+        f'border:1px solid rgb({hue});background:rgba({hue},.18)">{html.escape(row.action)}</span> '
+        f"<code>{fields}</code> {row.bytes} bytes: {html.escape(sentence(row.reason))} "
+        f"<small>({html.escape(row.reason)})</small></div>"
+    )
