@@ -107,7 +107,16 @@ def test_html_is_well_formed_and_each_row_has_its_action_and_sentence_as_text():
     text = "".join(page.words)
     assert all(
         word in text
-        for word in ("keep", "drop", "guard", REASONS[FIRST], REASONS[SECOND], "message 1", "left out", "7 bytes")
+        for word in (
+            "keep",
+            "drop",
+            "guard",
+            REASONS[FIRST],
+            REASONS[SECOND],
+            "message 1",
+            "left out",
+            "7 bytes",
+        )
     )
 
 
