@@ -1,0 +1,47 @@
+"""The command line: help, exit statuses, and the demo as people run it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from reasoning_replay import _cli
+
+
+def test_help_names_every_command(capsys):
+    with pytest.raises(SystemExit) as stop:
+        _cli.main(["--help"])
+    assert 0 == stop.value.code
+    text = capsys.readouterr().out
+    assert all(name in text for name in _cli.COMMANDS)
+
+
+def test_no_command_is_an_error_that_shows_the_usage(capsys):
+    with pytest.raises(SystemExit) as stop:
+        _cli.main([])
+    assert 2 == stop.value.code
+    assert "usage: reasoning-replay" in capsys.readouterr().err
+
+
+def test_the_demo_without_its_packages_says_what_to_install(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "litellm", None)
+    monkeypatch.delitem(sys.modules, "reasoning_replay._demo", raising=False)
+    assert 2 == _cli.main(["demo"])
+    assert _cli.DEMO_NEEDS in capsys.readouterr().err
+
+
+def test_the_demo_ends_clean_and_shows_what_litellm_alone_breaks():
+    run = subprocess.run(
+        [sys.executable, "-m", "reasoning_replay", "demo"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert (0, "") == (run.returncode, run.stderr)
+    last = run.stdout.strip().splitlines()[-1]
+    assert all(word in last for word in ("leaks", "refusals", "lost"))
+    assert "CANARY" not in last
+    assert "Give Feedback" not in run.stdout
