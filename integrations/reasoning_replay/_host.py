@@ -1,0 +1,225 @@
+"""What one host wants, as values: `Host`, `Rule` and their parts.
+
+The words that a rule may use stand here as `Literal`s; `_parse` reads them from TOML, `_rules` chooses among them.
+Must not know which hosts there are, what a message looks like, or what the caller prefers. Everything is frozen.
+"""
+
+from __future__ import annotations
+
+import datetime
+import fnmatch
+import re
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from ._origin import Dialect
+
+Window = Literal["none", "current_turn", "last_assistant", "all", "all_if_tools", "all_once_tools_used"]
+Requirement = Literal["required", "recommended", "optional", "ignored", "forbidden"]
+Scope = Literal["all_assistant", "tool_calls", "current_turn", "first_call"]
+Signature = Literal["any", "required", "forbidden"]
+Thinking = Literal["on", "off", "unset"]
+Bound = Literal["prefix", "account", "model", "upstream"]
+Guard = Literal["lead_block", "forced_tools", "budget", "no_empty", "cache_point"]
+Carrier = Literal[
+    "reasoning_content",
+    "reasoning",
+    "reasoning_text",
+    "reasoning_opaque",
+    "reasoning_details",
+    "thinking_blocks",
+    "reasoning_items",
+    "content.thinking",
+    "content.reasoning",
+    "content.think_tags",
+    "tool_calls.extra_content",
+]
+Means = Literal["missing", "refused", "sealed", "prefix", "pair", "lost"]
+Confidence = Literal["documented", "observed", "reported", "guess"]
+WINDOWS: tuple[str, ...] = get_args(Window)
+
+
+class RuleError(ValueError):
+    """A rule file that cannot be used; the message says where, what, and what is allowed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """What is sent where the host demands reasoning and none of its own is at hand."""
+
+    on: Scope
+    """Which messages must carry it: DeepSeek looks at every assistant message, Moonshot at those with tool calls."""
+    fill: str | None = None
+    """The text that the host takes instead. None: nothing can stand there, and `Policy.missing` decides."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class When:
+    """The condition of a rule; all that is given must hold."""
+
+    tools: bool | None = None
+    """Whether the request carries tools. None: either."""
+    thinking: tuple[Thinking, ...] | None = None
+    """What the request says about thinking. None: anything."""
+    path: str | None = None
+    """A glob on the URL's path: Z.ai's coding plan has another default on the same host."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Switch:
+    """A parameter of the request that changes the window (Moonshot's `thinking.keep`)."""
+
+    param: str
+    """Dotted; `edits[x]` is the entry of that list whose `type` is x. Looked up in the request and its extra_body."""
+    values: tuple[tuple[str, Window], ...]
+    """Value as JSON text (strings bare) and its window; `"*"` is any other. A value not listed changes nothing."""
+
+    def window(self, value: str, otherwise: Window) -> Window:
+        """The window for this value of the parameter."""
+        known = dict(self.values)
+        return known.get(value, known.get("*", otherwise))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Toggle:
+    """A parameter of the request that says whether the model thinks."""
+
+    param: str
+    """Dotted, as in `Switch`."""
+    on: tuple[str, ...] = ()
+    """Values that mean on; `"*"` is any value that `off` does not list."""
+    off: tuple[str, ...] = ()
+    """Values that mean off; the first one is what `disable_thinking` writes."""
+    drop: tuple[str, ...] = ()
+    """Parameters that must go when thinking is switched off here (Claude's budget)."""
+
+    def says(self, value: str) -> Thinking:
+        """What this value means; `unset` when neither list has it."""
+        if value in self.off:
+            return "off"
+        return "on" if value in self.on or "*" in self.on else "off" if "*" in self.off else "unset"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorText:
+    """The host's own words for a refusal."""
+
+    match: str
+    """A regular expression, searched in the error text."""
+    means: Means
+    """`missing`, `refused`, `sealed`, `prefix`, `pair` or `lost`."""
+    status: int | None = None
+    """The HTTP status it comes with. None: any."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """What one host takes back from a model under a condition."""
+
+    host: str
+    """The id of the file that holds the rule."""
+    models: tuple[str, ...] = ("*",)
+    """Globs, case-insensitive; one without `/` is also tried on what follows the last `/` (Fireworks)."""
+    when: When = When()
+    """The condition besides the model's name."""
+    dialect: Dialect = "chat"
+    """The dialect of the host that the rule is for."""
+    window: Window = "current_turn"
+    """Which turns carry own reasoning. In a rule that `select` chose: never one of the two that ask about tools."""
+    switch: tuple[Switch, ...] = ()
+    """Parameters that change the window; the first one present decides."""
+    requirement: Requirement = "optional"
+    """`forbidden`: a 4xx when present, so that no policy may send it (Groq's models that do not reason)."""
+    missing: Missing | None = None
+    """Where the host demands the field, and what may stand in for it."""
+    read: tuple[Carrier, ...] = ()
+    """Where a chat reply has its reasoning; the first one present wins."""
+    write: tuple[Carrier | Literal["same"], ...] = ()
+    """Where it goes back; all are written that can be. `same`: the key it came in (an unknown host)."""
+    empty: Literal["keep", "omit"] = "keep"
+    """What becomes of an empty string that the host itself sent; DeepSeek wants it back."""
+    strict: bool = False
+    """Unknown message keys are refused (Groq, Cerebras, Mistral, Fireworks): every other carrier goes, own ones too."""
+    signature: Signature = "any"
+    """`required`: unsigned parts are dropped (Claude). `forbidden`: sealed fields are dropped (vLLM)."""
+    refuses: frozenset[str] = frozenset()
+    """Kinds of part that this host does not take: `redacted` (DeepSeek's Anthropic dialect)."""
+    bound: frozenset[Bound] = frozenset()
+    """What a sealed part is tied to besides the key holder; `prefix`: cuts are a front run (Claude from 5.1 on)."""
+    guards: tuple[Guard, ...] = ()
+    """Checks of the request that this host makes and the form mends."""
+    upstream: str | None = None
+    """The vendor behind a router whose model names do not say it. None: `upstream_of` reads the name."""
+    family: str | None = None
+    """Files of one family may share sealed parts under `Policy(sealed="family")`."""
+    can_disable: bool = True
+    """False: thinking cannot be switched off, so that repair is not offered (Kimi K3)."""
+    source: tuple[str, ...]
+    """Where the rule is from: URLs, packages with versions, or the word guess."""
+    date: datetime.date
+    """When the source was true."""
+    confidence: Confidence
+    """`documented`, `observed`, `reported` or `guess`."""
+    _models: re.Pattern[str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_models", _model_pattern(self.models))
+
+    def takes(self, model: str | None) -> bool:
+        """Whether the rule is for this model; a model that nobody named is covered by `*` alone."""
+        if model is None:
+            return "*" in self.models
+        return self._models.match(model) is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Host:
+    """One rule file. Equal only to itself, so that look-ups by host are cheap."""
+
+    id: str
+    """The name in reports and in `Policy(aliases=...)`."""
+    hosts: tuple[str, ...] = ()
+    """Names it answers to: exact ones, a leading `*.` for one or more labels, another `*` inside one label."""
+    hints: tuple[str, ...] = ()
+    """LiteLLM providers and LangChain classes that mean this host at a URL of the caller's own. Default: the id."""
+    router: bool = False
+    """The host fronts many vendors, so that the upstream is compared too (OpenRouter)."""
+    holder: Literal["host", "file"] = "host"
+    """Who can open sealed parts: that one name, or every name of the file (OpenAI's regions)."""
+    thinking: tuple[Toggle, ...] = ()
+    """How a request says on or off; the first parameter present decides."""
+    errors: tuple[ErrorText, ...] = ()
+    """The host's own words."""
+    rules: tuple[Rule, ...] = ()
+    """The first one that fits decides; the last of each dialect takes every model."""
+    name: str = ""
+    """The file it was read from."""
+    _hosts: re.Pattern[str] | None = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        joined = "|".join(map(_host_pattern, self.hosts))
+        object.__setattr__(self, "_hosts", re.compile(joined) if joined else None)
+
+    def matches(self, host: str) -> bool:
+        """Whether a normalised `name[:port]` is this host. A name never answers for another port."""
+        return self._hosts is not None and self._hosts.fullmatch(host) is not None
+
+
+def _model_pattern(globs: tuple[str, ...]) -> re.Pattern[str]:
+    """One expression for all globs. A glob without `/` may begin at the start or behind the last `/`."""
+    both = [fnmatch.translate(glob.lower()) for glob in globs if "/" not in glob]
+    whole = [fnmatch.translate(glob.lower()) for glob in globs if "/" in glob]
+    options = whole + [rf"(?:[\s\S]*/(?=[^/]*\Z))?(?:{'|'.join(both)})"] if both else whole
+    return re.compile("|".join(options), re.IGNORECASE)
+
+
+def _host_pattern(pattern: str) -> str:
+    labels = pattern.removeprefix("*.")
+    head = r"(?:[^.:\[\]]+\.)+" if labels != pattern else ""
+    return head + r"\.".join(map(_label_pattern, labels.split(".")))
+
+
+def _label_pattern(label: str) -> str:
+    name, colon, port = label.partition(":")
+    inside = r"[^.:\[\]]+" if name == "*" else r"[^.:\[\]]*".join(map(re.escape, name.split("*")))
+    return inside + re.escape(colon + port)

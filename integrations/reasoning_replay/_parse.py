@@ -1,0 +1,356 @@
+"""A rule file in TOML, read and checked: `parse` for one file, `check` for files that stand side by side.
+
+Every complaint names file, line, key, value and what is allowed: rules are data, and data is checked when it is read.
+The tables `_FILE`, `_RULE`, `_TOGGLE`, `_ERROR`, `_WHEN`, `_MISSING` say what a key may hold; what no table can say
+(two keys that contradict, a rule that nothing reaches) stands in `_agree`, `_complete` and `check`.
+Pure: it takes text and opens nothing. Which rule decides is not its business.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from . import _host as words
+from ._host import ErrorText, Host, Missing, Rule, RuleError, Switch, Toggle, When
+from ._origin import DIALECTS, Dialect
+from ._policy import nearest
+
+_HOST = re.compile(
+    r"(?:(?:\*\.)?[a-z0-9*_-]+(?:\.[a-z0-9*_-]+)*|\[[0-9a-f:.]+\])(?::\d{1,5})?\Z|custom:[A-Za-z_][\w.-]*\Z"
+)
+_PARAM = re.compile(r"\w+(?:\[\w+\])?(?:\.\w+(?:\[\w+\])?)*\Z", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a value stands, for messages. `tomllib` gives no line for what parses, so `line` scans for it."""
+
+    file: str
+    text: str
+    table: str = ""
+    number: int = 0
+
+    @property
+    def within(self) -> str:
+        """` in rule 2`, or nothing at the top of the file."""
+        return f" in {_SINGULAR[self.table]} {self.number}" if self.number else ""
+
+    def line(self, key: str) -> int:
+        """The line of the key; else of the head of its table; else of the inline list that holds it; else 1."""
+        table, counts, head, inline = "", {"": 0}, 0, 0
+        for number, line in enumerate(self.text.splitlines(), 1):
+            if found := re.match(r"\s*\[\[?\s*(\w+)", line):
+                table = found[1]
+                counts[table] = counts.get(table, 0) + 1
+            here = table == self.table and counts[table] == self.number
+            if here and re.match(rf"\s*[\"']?{re.escape(key)}\b", line):
+                return number
+            if here and found:
+                head = number
+            if not table and self.table and re.match(rf"\s*{self.table}\b", line):
+                inline = number
+        return head or inline or 1
+
+    def error(self, key: str, message: str) -> RuleError:
+        return RuleError(f"{self.file}:{self.line(key)}: {message}")
+
+
+_SINGULAR = {"rules": "rule", "errors": "error", "thinking": "toggle"}
+_Reader = Callable[[_Place, str, Any], Any]
+
+
+def _typed(kind: type, what: str) -> _Reader:
+    def read(place: _Place, key: str, value: Any) -> Any:
+        if type(value) is not kind:
+            raise place.error(key, f"{key!r}{place.within} is {value!r}; it must be {what}")
+        return value
+
+    return read
+
+
+_string = _typed(str, "a string")
+_boolean = _typed(bool, "true or false")
+_integer = _typed(int, "a number")
+_date = _typed(datetime.date, "a TOML date such as 2026-11-30, without quotes")
+
+
+def _strings(place: _Place, key: str, value: Any) -> tuple[str, ...]:
+    if type(value) is not list or not all(type(one) is str for one in value):
+        raise place.error(key, f"{key!r}{place.within} is {value!r}; it must be a list of strings")
+    return tuple(value)
+
+
+def _models(place: _Place, key: str, value: Any) -> tuple[str, ...]:
+    if not (found := _strings(place, key, value)):
+        raise place.error(key, f"{key!r}{place.within} is empty; leave the key out to mean every model")
+    return found
+
+
+def _source(place: _Place, key: str, value: Any) -> tuple[str, ...]:
+    found = _strings(place, key, [value] if type(value) is str else value)
+    if not found or not all(one.strip() for one in found):
+        raise place.error(key, f"{key!r}{place.within} is empty; give a URL, a package with its version, or 'guess'")
+    return found
+
+
+def _one(literal: object, also: tuple[str, ...] = ()) -> _Reader:
+    known = get_args(literal) + also
+
+    def read(place: _Place, key: str, value: Any) -> Any:
+        if value not in known or type(value) is not str:
+            hint = f"{nearest(value, known)}known: {', '.join(known)}"
+            raise place.error(key, f"unknown {key} {value!r}{place.within}; {hint}")
+        return value
+
+    return read
+
+
+def _many(literal: object, also: tuple[str, ...] = ()) -> _Reader:
+    one = _one(literal, also)
+
+    def read(place: _Place, key: str, value: Any) -> tuple[Any, ...]:
+        return tuple(one(place, key, each) for each in _strings(place, key, value))
+
+    return read
+
+
+def _set(literal: object) -> _Reader:
+    many = _many(literal)
+    return lambda place, key, value: frozenset(many(place, key, value))
+
+
+def _names(place: _Place, key: str, value: Any) -> tuple[str, ...]:
+    found = _strings(place, key, value)
+    for name in found:
+        if not _HOST.match(name):
+            raise place.error(
+                key, f"{name!r} in {key!r} is no host; write a lower-case name[:port], with * in a label or *. before all"
+            )
+    if twice := [name for name in found if found.count(name) > 1]:
+        raise place.error(key, f"{twice[0]!r} stands twice in {key!r}; once is enough")
+    return found
+
+
+def _param(place: _Place, key: str, value: Any) -> str:
+    if not _PARAM.match(_string(place, key, value)):
+        raise place.error(key, f"{key} {value!r}{place.within} is no parameter; write a.b, or a.edits[type].c")
+    return str(value)
+
+
+def _regex(place: _Place, key: str, value: Any) -> str:
+    try:
+        re.compile(_string(place, key, value))
+    except re.error as error:
+        raise place.error(key, f"{key} {value!r}{place.within} does not compile: {error}") from None
+    return str(value)
+
+
+def _table(place: _Place, value: Any, readers: Mapping[str, _Reader], needed: Iterable[str] = ()) -> dict[str, Any]:
+    """A table of the file as keyword arguments, each value read by the reader of its key."""
+    for key in value:
+        if key not in readers:
+            hint = f"{nearest(key, readers)}known keys: {', '.join(readers)}"
+            raise place.error(key, f"unknown key {key!r}{place.within}; {hint}")
+    for key in needed:
+        if key not in value:
+            whole = f"{_SINGULAR[place.table]} {place.number}" if place.number else "the file"
+            raise place.error(key, f"{whole} has no {key!r}; it is needed")
+    return {key: readers[key](place, key, given) for key, given in value.items()}
+
+
+def _inner(readers: Mapping[str, _Reader], needed: Iterable[str], make: Callable[..., Any]) -> _Reader:
+    """A reader for an inline table; messages point at the key that holds it."""
+
+    def read(place: _Place, key: str, value: Any) -> Any:
+        if type(value) is not dict:
+            raise place.error(key, f"{key!r}{place.within} is {value!r}; it must be a table of {', '.join(readers)}")
+        for inner in value:
+            if inner not in readers:
+                hint = f"{nearest(inner, readers)}known keys: {', '.join(readers)}"
+                raise place.error(key, f"unknown key {inner!r} of {key!r}{place.within}; {hint}")
+        for inner in needed:
+            if inner not in value:
+                raise place.error(key, f"{key!r}{place.within} has no {inner!r}; it is needed")
+        return make(**{inner: readers[inner](place, inner, given) for inner, given in value.items()})
+
+    return read
+
+
+def _list_of(one: _Reader) -> _Reader:
+    def read(place: _Place, key: str, value: Any) -> tuple[Any, ...]:
+        if type(value) is not list:
+            raise place.error(key, f"{key!r}{place.within} is {value!r}; it must be a list of tables")
+        return tuple(one(place, key, each) for each in value)
+
+    return read
+
+
+def _values(place: _Place, key: str, value: Any) -> tuple[tuple[str, words.Window], ...]:
+    if type(value) is not dict or not value:
+        raise place.error(key, f"{key!r}{place.within} is {value!r}; it must map values to windows")
+    return tuple((given, _one(words.Window)(place, "window", window)) for given, window in value.items())
+
+
+_TOGGLE: dict[str, _Reader] = {"param": _param, "on": _strings, "off": _strings, "drop": _strings}
+_ERROR: dict[str, _Reader] = {"match": _regex, "means": _one(words.Means), "status": _integer}
+_WHEN: dict[str, _Reader] = {"tools": _boolean, "thinking": _many(words.Thinking), "path": _string}
+_MISSING: dict[str, _Reader] = {"on": _one(words.Scope), "fill": _string}
+_SWITCH: dict[str, _Reader] = {"param": _param, "values": _values}
+_DEFAULTS: dict[str, _Reader] = {
+    "dialect": _one(Dialect),
+    "window": _one(words.Window),
+    "switch": _list_of(_inner(_SWITCH, _SWITCH, Switch)),
+    "requirement": _one(words.Requirement),
+    "read": _many(words.Carrier),
+    "write": _many(words.Carrier, ("same",)),
+    "empty": _one(Literal["keep", "omit"]),
+    "strict": _boolean,
+    "signature": _one(words.Signature),
+    "refuses": _set(Literal["redacted"]),
+    "bound": _set(words.Bound),
+    "guards": _many(words.Guard),
+    "upstream": _string,
+    "family": _string,
+    "can_disable": _boolean,
+    "source": _source,
+    "date": _date,
+    "confidence": _one(words.Confidence),
+}
+_RULE: dict[str, _Reader] = {
+    "models": _models,
+    "when": _inner(_WHEN, (), When),
+    "missing": _inner(_MISSING, ("on",), Missing),
+    **_DEFAULTS,
+}
+_FILE: dict[str, _Reader] = {
+    "id": _string,
+    "hosts": _names,
+    "hints": _strings,
+    "router": _boolean,
+    "holder": _one(Literal["host", "file"]),
+    "thinking": _list_of(lambda place, key, value: value),
+    "errors": _list_of(lambda place, key, value: value),
+    "rules": _list_of(lambda place, key, value: value),
+    **_DEFAULTS,
+}
+
+
+def parse(text: str, name: str) -> Host:
+    """The host that a rule file describes; `name` stands in messages.
+
+    Raises:
+        RuleError: the first thing that is wrong, with file and line.
+    """
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise RuleError(f"{name}: not valid TOML: {error}") from None
+    top = _Place(name, text)
+    found = _table(top, raw, _FILE, ("id", "rules"))
+    defaults = {key: found.pop(key) for key in _DEFAULTS if key in found}
+    for table, readers, needed, make in (
+        ("thinking", _TOGGLE, ("param",), Toggle),
+        ("errors", _ERROR, ("match", "means"), ErrorText),
+    ):
+        places = (_Place(name, text, table, number + 1) for number in range(len(found.get(table, ()))))
+        found[table] = tuple(make(**_table(place, one, readers, needed)) for place, one in zip(places, found.get(table, ())))
+    found["rules"] = tuple(
+        _rule(_Place(name, text, "rules", number), one, found["id"], defaults)
+        for number, one in enumerate(found["rules"], 1)
+    )
+    _complete(name, text, found["rules"])
+    return Host(name=name, **{"hints": (found["id"],), **found})
+
+
+def _rule(place: _Place, raw: dict[str, Any], host: str, defaults: dict[str, Any]) -> Rule:
+    own = _table(place, raw, _RULE)
+    found = {**defaults, **own}
+    found.setdefault("dialect", "chat")
+    if found["dialect"] != "chat":
+        for key in ("read", "write"):
+            if key in own:
+                raise place.error(
+                    key, f"{key!r}{place.within} is for the dialect 'chat' alone; {found['dialect']!r} has one place for it"
+                )
+            found.pop(key, None)
+    if "write" not in found:
+        found["write"] = found.get("read", ())[:1]
+    if "requirement" not in found:
+        found["requirement"] = "required" if "missing" in found else "optional"
+    for key in ("window", "source", "date", "confidence"):
+        if key not in found:
+            raise place.error(key, f"rule {place.number} has no {key!r}; write it in the rule or at the top of the file")
+    _agree(place, found)
+    return Rule(host=host, **found)
+
+
+def _agree(place: _Place, found: Mapping[str, Any]) -> None:
+    """Keys of one rule that contradict each other."""
+    requirement, window = found["requirement"], found["window"]
+    if requirement == "forbidden" and window != "none":
+        raise place.error(
+            "window", f"rule {place.number} forbids reasoning but has the window {window!r}; it must be 'none'"
+        )
+    if requirement == "forbidden" and "missing" in found:
+        raise place.error(
+            "missing", f"rule {place.number} forbids reasoning but has 'missing'; take one of the two away"
+        )
+    if requirement == "required" and "missing" not in found:
+        raise place.error(
+            "requirement",
+            f"rule {place.number} requires reasoning but has no 'missing'; add missing = {{ on = \"…\", fill = \"…\" }}",
+        )
+
+
+def _complete(name: str, text: str, rules: tuple[Rule, ...]) -> None:
+    """The last rule of each dialect takes everything, and every rule can be reached."""
+    for dialect in DIALECTS:
+        numbered = [(number, rule) for number, rule in enumerate(rules, 1) if rule.dialect == dialect]
+        for position, (number, rule) in enumerate(numbered):
+            before = [earlier for _, earlier in numbered[:position]]
+            if hides := [glob for glob in rule.models if not any(_covers(one, glob, rule.when) for one in before)]:
+                continue
+            raise _Place(name, text, "rules", number).error(
+                "models", f"rule {number} is never reached: earlier rules take all its models; move it up or take it away"
+            )
+        if numbered and (numbered[-1][1].models != ("*",) or numbered[-1][1].when != When()):
+            number = numbered[-1][0]
+            raise _Place(name, text, "rules", number).error(
+                "models",
+                f"rule {number} is the last one for the dialect {dialect!r} but has 'models' or 'when'; "
+                "the last one must take every model, by the strictest reading",
+            )
+
+
+def _covers(earlier: Rule, glob: str, when: When) -> bool:
+    """Whether an earlier rule takes whatever this glob can match, under no other condition than `when`.
+
+    A `*` of the glob is read as a character that only a `*` of the earlier rule's globs can match.
+    """
+    if not earlier.takes(glob):
+        return False
+    return (
+        earlier.when.tools in (None, when.tools)
+        and earlier.when.path in (None, when.path)
+        and (earlier.when.thinking is None or (when.thinking is not None and set(when.thinking) <= set(earlier.when.thinking)))
+    )
+
+
+def check(hosts: Iterable[Host]) -> None:
+    """Files that stand side by side: no id, host pattern or hint may be in two of them.
+
+    Raises:
+        RuleError: naming both files.
+    """
+    seen: dict[tuple[str, str], str] = {}
+    for host in hosts:
+        words = [("id", host.id), *(("host", one) for one in host.hosts), *(("hint", one.lower()) for one in host.hints)]
+        for kind, word in words:
+            other = seen.setdefault((kind, word), host.name)
+            if other != host.name:
+                raise RuleError(f"{host.name}: the {kind} {word!r} is in {other} too; one {kind}, one file")

@@ -1,0 +1,311 @@
+"""Which rule decides: from a target, a request and a policy to one `Rule`.
+
+The order: alias, host pattern, hint, `unknown`; then the first rule whose models and condition fit; then switches and
+the policy's window. What a rule is stands in `_host`, what the caller chooses in `_policy`, how a file is read in
+`_parse`; their names are given on here. Must not open a file, log, or look at a message.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from ._host import (
+    Carrier,
+    ErrorText,
+    Host,
+    Missing,
+    Rule,
+    RuleError,
+    Switch,
+    Thinking,
+    Toggle,
+    When,
+    Window,
+)
+from ._origin import Dialect, Origin
+from ._parse import check, parse
+from ._policy import BadPolicy, Policy, nearest
+
+__all__ = [
+    "UNKNOWN",
+    "BadPolicy",
+    "Carrier",
+    "Choice",
+    "ErrorText",
+    "Host",
+    "Missing",
+    "Policy",
+    "Rule",
+    "RuleError",
+    "Switch",
+    "Thinking",
+    "Toggle",
+    "When",
+    "Window",
+    "check",
+    "disable_thinking",
+    "find_host",
+    "parse",
+    "select",
+    "thinking_of",
+    "upstream_of",
+]
+
+UNKNOWN = "unknown"
+"""The id of the file for hosts that nobody described; it has rules for every dialect."""
+
+_DEFAULT = Policy()
+_ABSENT = object()
+
+
+class Choice(NamedTuple):
+    """What `select` found."""
+
+    host: Host
+    """The file: its toggles, whether it is a router, who holds the key."""
+    rule: Rule
+    """The rule, its window already settled: none, current_turn, last_assistant or all."""
+    thinking: Thinking
+    """What the request says about thinking."""
+    tools: bool
+    """Whether the request carries tools, or, without a request, the history has a call."""
+
+
+def find_host(hosts: tuple[Host, ...], host: str, *, policy: Policy | None = None, hint: str | None = None) -> Host:
+    """The file for a normalised host name: alias, else pattern (the policy's files first), else hint, else unknown.
+
+    Raises:
+        BadPolicy: an alias names a file that is not there.
+    """
+    policy = policy or _DEFAULT
+    files = policy.rules + hosts if policy.rules else hosts
+    if policy.aliases and host in policy.aliases:
+        return _by_alias(files, host, policy.aliases[host])
+    return _find(files, host, hint)
+
+
+def _by_alias(files: tuple[Host, ...], host: str, wanted: str) -> Host:
+    for file in files:
+        if file.id == wanted:
+            return file
+    ids = sorted({file.id for file in files})
+    raise BadPolicy(
+        f"Policy(aliases={{{host!r}: {wanted!r}}}): there is no rule file {wanted!r}; "
+        f"{nearest(wanted, ids)}known ids: {', '.join(ids)}"
+    )
+
+
+@lru_cache(maxsize=4096)
+def _find(files: tuple[Host, ...], host: str, hint: str | None) -> Host:
+    """First match wins; within one file an exact name and a pattern are worth the same."""
+    for file in files:
+        if file.matches(host):
+            return file
+    wanted = hint.lower() if hint else UNKNOWN
+    for file in files:
+        if wanted in map(str.lower, file.hints):
+            return file
+    return _unknown(files)
+
+
+def _unknown(files: tuple[Host, ...]) -> Host:
+    for file in files:
+        if file.id == UNKNOWN:
+            return file
+    raise RuleError(f"hosts: no file has the id {UNKNOWN!r}; it is needed for hosts without a file; add builtin()")
+
+
+def select(
+    hosts: tuple[Host, ...],
+    target: Origin,
+    request: Mapping[str, Any] | None,
+    *,
+    policy: Policy | None = None,
+    hint: str | None = None,
+    used_tools: bool = False,
+    path: str | None = None,
+) -> Choice:
+    """The rule for a request to `target`, its window settled.
+
+    `used_tools`: the history has a tool call; it stands in for the request's tools when `request` is None.
+    `path`: the path of the URL, for hosts whose rules depend on it. Changes nothing; equal arguments, equal choice.
+
+    Raises:
+        BadPolicy: an alias names a file that is not there.
+    """
+    policy = policy or _DEFAULT
+    host = find_host(hosts, target.host, policy=policy, hint=hint)
+    thinking = thinking_of(host, request)
+    tools = used_tools if request is None else _has_tools(request)
+    files = policy.rules + hosts if policy.rules else hosts
+    for rule in _candidates(files, host, target.dialect, target.model):
+        if _holds(rule.when, tools, thinking, path):
+            return Choice(host, _settled(rule, _window(rule, request, policy, tools, used_tools)), thinking, tools)
+    raise RuleError(f"{host.name}: no rule for dialect {target.dialect!r}, and the file {UNKNOWN!r} has none either")
+
+
+@lru_cache(maxsize=4096)
+def _candidates(files: tuple[Host, ...], host: Host, dialect: Dialect, model: str | None) -> tuple[Rule, ...]:
+    """The rules of the dialect that are for this model, in order; those of `unknown` where the file has none."""
+    rules = [rule for rule in host.rules if rule.dialect == dialect] or [
+        rule for rule in _unknown(files).rules if rule.dialect == dialect
+    ]
+    names = {model, _without_prefix(host, model)}
+    return tuple(rule for rule in rules if any(rule.takes(name) for name in names))
+
+
+def _holds(when: When, tools: bool, thinking: Thinking, path: str | None) -> bool:
+    if when.tools is not None and when.tools is not tools:
+        return False
+    if when.thinking is not None and thinking not in when.thinking:
+        return False
+    return when.path is None or (path is not None and fnmatchcase(path, when.path))
+
+
+def _window(
+    rule: Rule, request: Mapping[str, Any] | None, policy: Policy, tools: bool, used_tools: bool
+) -> Window:
+    window = rule.window
+    if rule.requirement == "forbidden":
+        return window  # the host answers 4xx to it: no switch and no policy may send it
+    if policy.window is not None:
+        window = policy.window
+    elif rule.switch and request is not None:
+        for switch in rule.switch:
+            value = _find_param(request, switch.param)
+            if value is not _ABSENT:
+                window = switch.window(_as_text(value), window)
+                break
+    if window == "all_if_tools" or window == "all_once_tools_used":
+        return "all" if (tools if window == "all_if_tools" else used_tools) else "current_turn"
+    return window
+
+
+def _settled(rule: Rule, window: Window) -> Rule:
+    return rule if rule.window == window else _with_window(rule, window)
+
+
+@lru_cache(maxsize=1024)
+def _with_window(rule: Rule, window: Window) -> Rule:
+    return replace(rule, window=window)
+
+
+def thinking_of(host: Host, request: Mapping[str, Any] | None) -> Thinking:
+    """What a request says about thinking, by the host's toggles; the first one present decides."""
+    if request is not None:
+        for toggle in host.thinking:
+            value = _find_param(request, toggle.param)
+            if value is not _ABSENT:
+                return toggle.says(_as_text(value))
+    return "unset"
+
+
+def disable_thinking(choice: Choice, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A new request with thinking off, by the host's first toggle that can say so.
+
+    The very same request where the host or the model has no off, and where thinking is off already.
+    """
+    toggle = next((toggle for toggle in choice.host.thinking if toggle.off), None)
+    if toggle is None or not choice.rule.can_disable or choice.thinking == "off":
+        return request
+    for other in (*(other.param for other in choice.host.thinking if other is not toggle), *toggle.drop):
+        request = _without(request, other.split("."))
+    extra = request.get("extra_body")
+    if isinstance(extra, Mapping) and toggle.param.split(".")[0] in extra:
+        return {**request, "extra_body": _put(extra, toggle.param.split("."), _from_text(toggle.off[0]))}
+    return _put(request, toggle.param.split("."), _from_text(toggle.off[0]))
+
+
+def upstream_of(host: Host, rule: Rule | None, model: str | None) -> str | None:
+    """The vendor behind a model's name at a router, lower case; the name itself when it says no vendor."""
+    if rule is not None and rule.upstream is not None:
+        return rule.upstream
+    name = _without_prefix(host, model)
+    return None if name is None else (name.rpartition("/")[0] or name).lower()
+
+
+@lru_cache(maxsize=4096)
+def _without_prefix(host: Host, model: str | None) -> str | None:
+    """The model as the host knows it: LiteLLM writes its own name for the host before it."""
+    if model is None or "/" not in model:
+        return model
+    first, _, rest = model.partition("/")
+    return rest if first.lower() in {host.id.lower(), *map(str.lower, host.hints)} else model
+
+
+def _has_tools(request: Mapping[str, Any]) -> bool:
+    for place in (request, request.get("extra_body")):
+        if isinstance(place, Mapping) and (place.get("tools") or place.get("functions")):
+            return True
+    return False
+
+
+def _find_param(request: Mapping[str, Any], param: str) -> object:
+    """The value of a dotted parameter, in the request or its extra_body; null counts as absent."""
+    steps = _steps(param)
+    value = _walk(request, steps)
+    if value is _ABSENT and "extra_body" in request:
+        return _walk(request["extra_body"], steps)
+    return value
+
+
+def _walk(value: object, steps: tuple[tuple[str, str | None], ...]) -> object:
+    for key, kind in steps:
+        if not isinstance(value, Mapping):
+            return _ABSENT
+        value = value.get(key)
+        if kind is not None:
+            entries = value if isinstance(value, (list, tuple)) else ()
+            value = next((one for one in entries if isinstance(one, Mapping) and one.get("type") == kind), None)
+        if value is None:
+            return _ABSENT
+    return value
+
+
+@lru_cache(maxsize=1024)
+def _steps(param: str) -> tuple[tuple[str, str | None], ...]:
+    """`a.edits[x]` -> (("a", None), ("edits", "x"))."""
+    parts = (part.partition("[") for part in param.split("."))
+    return tuple((key, kind.removesuffix("]") if bracket else None) for key, bracket, kind in parts)
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value)
+    except (TypeError, ValueError):  # an object of some SDK: only "*" can mean it
+        return "*"
+
+
+def _from_text(text: str) -> object:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _put(place: Mapping[str, Any], keys: list[str], value: object) -> dict[str, Any]:
+    inner = place.get(keys[0])
+    deeper = _put(inner if isinstance(inner, Mapping) else {}, keys[1:], value) if keys[1:] else value
+    return {**place, keys[0]: deeper}
+
+
+def _without(place: Mapping[str, Any], keys: list[str]) -> Mapping[str, Any]:
+    """Without that parameter, here and in extra_body; the same object when it was not there."""
+    extra = place.get("extra_body")
+    if isinstance(extra, Mapping) and (less := _without(extra, keys)) is not extra:
+        place = {**place, "extra_body": less}
+    if keys[0] not in place:
+        return place
+    if len(keys) == 1:
+        return {key: value for key, value in place.items() if key != keys[0]}
+    inner = place[keys[0]]
+    if not isinstance(inner, Mapping) or (less := _without(inner, keys[1:])) is inner:
+        return place
+    return {**place, keys[0]: less} if less else {key: value for key, value in place.items() if key != keys[0]}
