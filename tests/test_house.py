@@ -236,7 +236,7 @@ def names_of_hosts_and_models() -> set[str]:
 def texts_in_tests(tree: ast.Module):
     for node in ast.walk(tree):
         asked: list[ast.AST] = []
-        if isinstance(node, ast.Compare) or isinstance(node, ast.MatchValue):
+        if isinstance(node, (ast.Compare, ast.MatchValue)):
             asked = [node]
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             asked = [node] if node.func.attr in {"startswith", "endswith"} else []
@@ -245,9 +245,7 @@ def texts_in_tests(tree: ast.Module):
                 yield leaf.lineno, leaf.value
 
 
-@pytest.mark.parametrize(
-    "path", [path for path in FILES if room_of(path) not in {"testing", "_demo"}], ids=named
-)
+@pytest.mark.parametrize("path", [path for path in FILES if room_of(path) not in {"testing", "_demo"}], ids=named)
 def test_no_condition_names_a_host_or_a_model(path):
     known = names_of_hosts_and_models()
     assert known

@@ -1,7 +1,7 @@
 """The command line: `reasoning-replay COMMAND`.
 
-A command is a row of COMMANDS: its help, its arguments, what it runs. It imports what it needs when it runs, so that
-`--help` needs nothing but the core. A command gives an exit status: 0 as hoped, 1 not as hoped, 2 asked wrongly.
+A command is a row of COMMANDS: its help, its arguments, what it runs. It imports what it needs when it runs,
+so that `--help` needs nothing but the core. A command gives an exit status: 0 as hoped, 1 not, 2 asked wrongly.
 """
 
 from __future__ import annotations
@@ -25,9 +25,7 @@ class Command(NamedTuple):
 
 
 def _demo_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--plain", action="store_true", help="no colour and no boxes, as when the output is a file"
-    )
+    parser.add_argument("--plain", action="store_true", help="no colour and no boxes, as when the output is a file")
 
 
 def _demo(arguments: argparse.Namespace) -> int:
@@ -44,7 +42,7 @@ def _demo(arguments: argparse.Namespace) -> int:
 
 COMMANDS = {
     "demo": Command(
-        "tool loops of the real LiteLLM against strict hosts on this machine, without and with reasoning-replay",
+        "tool loops of the real LiteLLM against strict hosts on this machine, without and with the one line",
         _demo_arguments,
         _demo,
     ),

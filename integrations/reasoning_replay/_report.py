@@ -42,7 +42,7 @@ HUES = {
 class Report:
     """What one plan did with every part of reasoning, and why; never the reasoning itself.
 
-    Mutable in one way: `rows` may be given as a function, which is called once, when rows are first asked for.
+    Mutable in one way: `rows` may be given as a function, which is called once, when they are first asked for.
     """
 
     __slots__ = ("_rows", "origin", "rule", "thinking", "tools")

@@ -31,10 +31,9 @@ from reasoning_replay import Origin, adopt
 EXTRA = 0.10
 MODEL = "deepseek-v4-pro"
 
-HOST = (
-    """
+HOST = """
 import json, http.server
-REPLY = json.dumps({"id": "1", "object": "chat.completion", "created": 1, "model": "%s", "choices": [{"index": 0,
+REPLY = json.dumps({"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": [{"index": 0,
     "finish_reason": "stop", "message": {"role": "assistant", "content": "Done.", "reasoning_content": "I see. " * 80}}],
     "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}}).encode()
 class Host(http.server.BaseHTTPRequestHandler):
@@ -51,8 +50,6 @@ server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Host)
 print(server.server_port, flush=True)
 server.serve_forever()
 """
-    % MODEL
-)
 
 
 class Calls:

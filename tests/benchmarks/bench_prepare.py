@@ -31,8 +31,9 @@ def strip_loop(messages):
     for message in messages:
         fields = message.get("provider_specific_fields")
         if fields is not None and "reasoning_replay" in fields:
-            message = {key: value for key, value in message.items() if key != "provider_specific_fields"}
-        stripped.append(message)
+            stripped.append({key: value for key, value in message.items() if key != "provider_specific_fields"})
+        else:
+            stripped.append(message)
     return stripped
 
 
@@ -43,12 +44,8 @@ CANDIDATES = {
     "own, LiteLLM form": lambda messages: prepare(
         messages, host=OWN.host, model=OWN.model, request=REQUEST, form="litellm"
     ),
-    "foreign": lambda messages: prepare(
-        messages, host="api.cerebras.ai", model="qwen-3-32b", request=REQUEST
-    ),
-    "own, report read": lambda messages: (
-        prepare(messages, host=OWN.host, model=OWN.model, request=REQUEST).report.rows
-    ),
+    "foreign": lambda messages: prepare(messages, host="api.cerebras.ai", model="qwen-3-32b", request=REQUEST),
+    "own, report read": lambda messages: prepare(messages, host=OWN.host, model=OWN.model, request=REQUEST).report.rows,
 }
 
 
@@ -78,11 +75,7 @@ def main() -> int:
         for name, spent in best.items():
             loop, encoder = spent / best["strip loop"], spent / best["json.dumps"]
             print(f"{size:>8}  {name:<18} {spent * 1e6:>7.0f} µs  {loop:>12.2f}  {encoder:>12.3f}")
-            if (
-                name in {"own", "own, LiteLLM form"}
-                and size >= BOUND_FROM
-                and (loop > LOOP or encoder > JSON)
-            ):
+            if name in {"own", "own, LiteLLM form"} and size >= BOUND_FROM and (loop > LOOP or encoder > JSON):
                 failed.append(f"{size} messages, {name}: {loop:.2f} of {LOOP}, {encoder:.3f} of {JSON}")
     print(
         *failed or [f"bounds hold from {BOUND_FROM} messages: {LOOP} strip loops, {JSON} of json.dumps"],
