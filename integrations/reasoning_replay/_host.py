@@ -1,18 +1,18 @@
 """What one host wants, as values: `Host`, `Rule` and their parts.
 
-The words that a rule may use stand here as `Literal`s; `_parse` reads them from TOML, `_rules` chooses among them.
-Must not know which hosts there are, what a message looks like, or what the caller prefers. Everything is frozen.
+The words that a rule may use stand here as `Literal`s; `_parse` reads them from TOML, `_rules` chooses.
+Must not know which hosts there are, what a message looks like, or what the caller prefers. All is frozen.
 """
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt  # noqa: TC003 -- get_type_hints(Rule) finds it
 import fnmatch
 import re
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from ._origin import Dialect
+from ._origin import Dialect  # noqa: TC001 -- get_type_hints(Rule) finds it
 
 Window = Literal["none", "current_turn", "last_assistant", "all", "all_if_tools", "all_once_tools_used"]
 Requirement = Literal["required", "recommended", "optional", "ignored", "forbidden"]
@@ -48,7 +48,7 @@ class Missing:
     """What is sent where the host demands reasoning and none of its own is at hand."""
 
     on: Scope
-    """Which messages must carry it: DeepSeek looks at every assistant message, Moonshot at those with tool calls."""
+    """Which messages must carry it: DeepSeek looks at all of the assistant, Moonshot at tool calls."""
     fill: str | None = None
     """The text that the host takes instead. None: nothing can stand there, and `Policy.missing` decides."""
 
@@ -70,9 +70,9 @@ class Switch:
     """A parameter of the request that changes the window (Moonshot's `thinking.keep`)."""
 
     param: str
-    """Dotted; `edits[x]` is the entry of that list whose `type` is x. Looked up in the request and its extra_body."""
+    """Dotted; `edits[x]` is the entry of type x. Looked up in the request and its extra_body."""
     values: tuple[tuple[str, Window], ...]
-    """Value as JSON text (strings bare) and its window; `"*"` is any other. A value not listed changes nothing."""
+    """Value as JSON text (strings bare) and its window; `"*"` is any other; not listed: no change."""
 
     def window(self, value: str, otherwise: Window) -> Window:
         """The window for this value of the parameter."""
@@ -125,7 +125,7 @@ class Rule:
     dialect: Dialect = "chat"
     """The dialect of the host that the rule is for."""
     window: Window = "current_turn"
-    """Which turns carry own reasoning. In a rule that `select` chose: never one of the two that ask about tools."""
+    """Which turns carry own reasoning. `select` has settled the two that ask about tools."""
     switch: tuple[Switch, ...] = ()
     """Parameters that change the window; the first one present decides."""
     requirement: Requirement = "optional"
@@ -139,13 +139,13 @@ class Rule:
     empty: Literal["keep", "omit"] = "keep"
     """What becomes of an empty string that the host itself sent; DeepSeek wants it back."""
     strict: bool = False
-    """Unknown message keys are refused (Groq, Cerebras, Mistral, Fireworks): every other carrier goes, own ones too."""
+    """Unknown keys are refused (Groq, Mistral): every carrier that is not in `write` goes, own ones too."""
     signature: Signature = "any"
     """`required`: unsigned parts are dropped (Claude). `forbidden`: sealed fields are dropped (vLLM)."""
     refuses: frozenset[str] = frozenset()
     """Kinds of part that this host does not take: `redacted` (DeepSeek's Anthropic dialect)."""
     bound: frozenset[Bound] = frozenset()
-    """What a sealed part is tied to besides the key holder; `prefix`: cuts are a front run (Claude from 5.1 on)."""
+    """What a sealed part is tied to besides the key holder; `prefix`: cuts are a front run (Claude 5.1)."""
     guards: tuple[Guard, ...] = ()
     """Checks of the request that this host makes and the form mends."""
     upstream: str | None = None
@@ -156,7 +156,7 @@ class Rule:
     """False: thinking cannot be switched off, so that repair is not offered (Kimi K3)."""
     source: tuple[str, ...]
     """Where the rule is from: URLs, packages with versions, or the word guess."""
-    date: datetime.date
+    date: dt.date
     """When the source was true."""
     confidence: Confidence
     """`documented`, `observed`, `reported` or `guess`."""
@@ -179,9 +179,9 @@ class Host:
     id: str
     """The name in reports and in `Policy(aliases=...)`."""
     hosts: tuple[str, ...] = ()
-    """Names it answers to: exact ones, a leading `*.` for one or more labels, another `*` inside one label."""
+    """Names it answers to; a leading `*.` is one or more labels, another `*` stays inside one label."""
     hints: tuple[str, ...] = ()
-    """LiteLLM providers and LangChain classes that mean this host at a URL of the caller's own. Default: the id."""
+    """LiteLLM providers, LangChain classes that mean it at a URL of the caller's own. Default: the id."""
     router: bool = False
     """The host fronts many vendors, so that the upstream is compared too (OpenRouter)."""
     holder: Literal["host", "file"] = "host"
@@ -209,8 +209,9 @@ def _model_pattern(globs: tuple[str, ...]) -> re.Pattern[str]:
     """One expression for all globs. A glob without `/` may begin at the start or behind the last `/`."""
     both = [fnmatch.translate(glob.lower()) for glob in globs if "/" not in glob]
     whole = [fnmatch.translate(glob.lower()) for glob in globs if "/" in glob]
-    options = whole + [rf"(?:[\s\S]*/(?=[^/]*\Z))?(?:{'|'.join(both)})"] if both else whole
-    return re.compile("|".join(options), re.IGNORECASE)
+    if both:
+        whole.append(rf"(?:[\s\S]*/(?=[^/]*\Z))?(?:{'|'.join(both)})")
+    return re.compile("|".join(whole), re.IGNORECASE)
 
 
 def _host_pattern(pattern: str) -> str:

@@ -1,14 +1,14 @@
 """A rule file in TOML, read and checked: `parse` for one file, `check` for files that stand side by side.
 
-Every complaint names file, line, key, value and what is allowed: rules are data, and data is checked when it is read.
-The tables `_FILE`, `_RULE`, `_TOGGLE`, `_ERROR`, `_WHEN`, `_MISSING` say what a key may hold; what no table can say
-(two keys that contradict, a rule that nothing reaches) stands in `_agree`, `_complete` and `check`.
+Every complaint names file, line, key, value and what is allowed: rules are data, checked when they are read.
+The tables `_FILE`, `_RULE`, `_TOGGLE`, `_ERROR`, `_WHEN`, `_MISSING` say what a key may hold; what no table can
+say (two keys that contradict, a rule that nothing reaches) stands in `_agree`, `_complete` and `check`.
 Pure: it takes text and opens nothing. Which rule decides is not its business.
 """
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
@@ -41,7 +41,7 @@ class _Place:
         return f" in {_SINGULAR[self.table]} {self.number}" if self.number else ""
 
     def line(self, key: str) -> int:
-        """The line of the key; else of the head of its table; else of the inline list that holds it; else 1."""
+        """The line of the key; else of its table's head; else of the list that holds it; else 1."""
         table, counts, head, inline = "", {"": 0}, 0, 0
         for number, line in enumerate(self.text.splitlines(), 1):
             if found := re.match(r"\s*\[\[?\s*(\w+)", line):
@@ -76,7 +76,7 @@ def _typed(kind: type, what: str) -> _Reader:
 _string = _typed(str, "a string")
 _boolean = _typed(bool, "true or false")
 _integer = _typed(int, "a number")
-_date = _typed(datetime.date, "a TOML date such as 2026-11-30, without quotes")
+_date = _typed(dt.date, "a TOML date such as 2026-11-30, without quotes")
 
 
 def _strings(place: _Place, key: str, value: Any) -> tuple[str, ...]:
@@ -94,7 +94,9 @@ def _models(place: _Place, key: str, value: Any) -> tuple[str, ...]:
 def _source(place: _Place, key: str, value: Any) -> tuple[str, ...]:
     found = _strings(place, key, [value] if type(value) is str else value)
     if not found or not all(one.strip() for one in found):
-        raise place.error(key, f"{key!r}{place.within} is empty; give a URL, a package with its version, or 'guess'")
+        raise place.error(
+            key, f"{key!r}{place.within} is empty; give a URL, a package with its version, or 'guess'"
+        )
     return found
 
 
@@ -129,7 +131,8 @@ def _names(place: _Place, key: str, value: Any) -> tuple[str, ...]:
     for name in found:
         if not _HOST.match(name):
             raise place.error(
-                key, f"{name!r} in {key!r} is no host; write a lower-case name[:port], with * in a label or *. before all"
+                key,
+                f"{name!r} in {key!r} is no host; write a lower-case name[:port], with * in a label or *. before all",
             )
     if twice := [name for name in found if found.count(name) > 1]:
         raise place.error(key, f"{twice[0]!r} stands twice in {key!r}; once is enough")
@@ -138,7 +141,9 @@ def _names(place: _Place, key: str, value: Any) -> tuple[str, ...]:
 
 def _param(place: _Place, key: str, value: Any) -> str:
     if not _PARAM.match(_string(place, key, value)):
-        raise place.error(key, f"{key} {value!r}{place.within} is no parameter; write a.b, or a.edits[type].c")
+        raise place.error(
+            key, f"{key} {value!r}{place.within} is no parameter; write a.b, or a.edits[type].c"
+        )
     return str(value)
 
 
@@ -150,7 +155,9 @@ def _regex(place: _Place, key: str, value: Any) -> str:
     return str(value)
 
 
-def _table(place: _Place, value: Any, readers: Mapping[str, _Reader], needed: Iterable[str] = ()) -> dict[str, Any]:
+def _table(
+    place: _Place, value: Any, readers: Mapping[str, _Reader], needed: Iterable[str] = ()
+) -> dict[str, Any]:
     """A table of the file as keyword arguments, each value read by the reader of its key."""
     for key in value:
         if key not in readers:
@@ -168,7 +175,9 @@ def _inner(readers: Mapping[str, _Reader], needed: Iterable[str], make: Callable
 
     def read(place: _Place, key: str, value: Any) -> Any:
         if type(value) is not dict:
-            raise place.error(key, f"{key!r}{place.within} is {value!r}; it must be a table of {', '.join(readers)}")
+            raise place.error(
+                key, f"{key!r}{place.within} is {value!r}; it must be a table of {', '.join(readers)}"
+            )
         for inner in value:
             if inner not in readers:
                 hint = f"{nearest(inner, readers)}known keys: {', '.join(readers)}"
@@ -257,8 +266,10 @@ def parse(text: str, name: str) -> Host:
         ("thinking", _TOGGLE, ("param",), Toggle),
         ("errors", _ERROR, ("match", "means"), ErrorText),
     ):
-        places = (_Place(name, text, table, number + 1) for number in range(len(found.get(table, ()))))
-        found[table] = tuple(make(**_table(place, one, readers, needed)) for place, one in zip(places, found.get(table, ())))
+        found[table] = tuple(
+            make(**_table(_Place(name, text, table, number), one, readers, needed))
+            for number, one in enumerate(found.get(table, ()), 1)
+        )
     found["rules"] = tuple(
         _rule(_Place(name, text, "rules", number), one, found["id"], defaults)
         for number, one in enumerate(found["rules"], 1)
@@ -275,7 +286,8 @@ def _rule(place: _Place, raw: dict[str, Any], host: str, defaults: dict[str, Any
         for key in ("read", "write"):
             if key in own:
                 raise place.error(
-                    key, f"{key!r}{place.within} is for the dialect 'chat' alone; {found['dialect']!r} has one place for it"
+                    key,
+                    f"{key!r}{place.within} is for the dialect 'chat' alone; {found['dialect']!r} has one place for it",
                 )
             found.pop(key, None)
     if "write" not in found:
@@ -284,7 +296,9 @@ def _rule(place: _Place, raw: dict[str, Any], host: str, defaults: dict[str, Any
         found["requirement"] = "required" if "missing" in found else "optional"
     for key in ("window", "source", "date", "confidence"):
         if key not in found:
-            raise place.error(key, f"rule {place.number} has no {key!r}; write it in the rule or at the top of the file")
+            raise place.error(
+                key, f"rule {place.number} has no {key!r}; write it in the rule or at the top of the file"
+            )
     _agree(place, found)
     return Rule(host=host, **found)
 
@@ -294,7 +308,8 @@ def _agree(place: _Place, found: Mapping[str, Any]) -> None:
     requirement, window = found["requirement"], found["window"]
     if requirement == "forbidden" and window != "none":
         raise place.error(
-            "window", f"rule {place.number} forbids reasoning but has the window {window!r}; it must be 'none'"
+            "window",
+            f"rule {place.number} forbids reasoning but has the window {window!r}; it must be 'none'",
         )
     if requirement == "forbidden" and "missing" in found:
         raise place.error(
@@ -303,7 +318,7 @@ def _agree(place: _Place, found: Mapping[str, Any]) -> None:
     if requirement == "required" and "missing" not in found:
         raise place.error(
             "requirement",
-            f"rule {place.number} requires reasoning but has no 'missing'; add missing = {{ on = \"…\", fill = \"…\" }}",
+            f'rule {place.number} requires reasoning but has no \'missing\'; add missing = {{ on = "…", fill = "…" }}',
         )
 
 
@@ -313,10 +328,11 @@ def _complete(name: str, text: str, rules: tuple[Rule, ...]) -> None:
         numbered = [(number, rule) for number, rule in enumerate(rules, 1) if rule.dialect == dialect]
         for position, (number, rule) in enumerate(numbered):
             before = [earlier for _, earlier in numbered[:position]]
-            if hides := [glob for glob in rule.models if not any(_covers(one, glob, rule.when) for one in before)]:
+            if not all(any(_covers(one, glob, rule.when) for one in before) for glob in rule.models):
                 continue
             raise _Place(name, text, "rules", number).error(
-                "models", f"rule {number} is never reached: earlier rules take all its models; move it up or take it away"
+                "models",
+                f"rule {number} is never reached: earlier rules take all its models; move it up or take it away",
             )
         if numbered and (numbered[-1][1].models != ("*",) or numbered[-1][1].when != When()):
             number = numbered[-1][0]
@@ -337,7 +353,10 @@ def _covers(earlier: Rule, glob: str, when: When) -> bool:
     return (
         earlier.when.tools in (None, when.tools)
         and earlier.when.path in (None, when.path)
-        and (earlier.when.thinking is None or (when.thinking is not None and set(when.thinking) <= set(earlier.when.thinking)))
+        and (
+            earlier.when.thinking is None
+            or (when.thinking is not None and set(when.thinking) <= set(earlier.when.thinking))
+        )
     )
 
 
@@ -349,8 +368,8 @@ def check(hosts: Iterable[Host]) -> None:
     """
     seen: dict[tuple[str, str], str] = {}
     for host in hosts:
-        words = [("id", host.id), *(("host", one) for one in host.hosts), *(("hint", one.lower()) for one in host.hints)]
-        for kind, word in words:
+        claims = {"id": (host.id,), "host": host.hosts, "hint": tuple(map(str.lower, host.hints))}
+        for kind, word in ((kind, word) for kind, claimed in claims.items() for word in claimed):
             other = seen.setdefault((kind, word), host.name)
             if other != host.name:
                 raise RuleError(f"{host.name}: the {kind} {word!r} is in {other} too; one {kind}, one file")

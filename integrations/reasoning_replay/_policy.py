@@ -1,6 +1,6 @@
 """What the caller chooses: `Policy`, checked when it is made.
 
-A policy can make a decision stricter or widen a window; it cannot send reasoning to a host that did not write it.
+A policy can make a decision stricter or widen a window; it cannot send a host what that host did not write.
 Must not know messages, requests or which hosts there are.
 """
 
@@ -19,7 +19,7 @@ MISSING = ("host", "leave", "disable_thinking", "raise")
 SEALED = ("strict", "family")
 
 
-class BadPolicy(ValueError):
+class BadPolicy(ValueError):  # noqa: N818 -- it says what it is
     """A value that no policy may have; the message says which are allowed."""
 
 
@@ -58,13 +58,13 @@ class Policy:
     unknown_origin: Literal["drop", "trust"] | Origin = "drop"
     """Reasoning that nobody knows the origin of: left out, sent, or counted as written at that `Origin`."""
     missing: Literal["host", "leave", "disable_thinking", "raise"] = "host"
-    """Where a host demands reasoning that is not at hand: the rule's fill, nothing, thinking off, or an error."""
+    """A host demands reasoning that is not at hand: the rule's fill, nothing, thinking off, an error."""
     window: Window | None = None
-    """Which turns carry own reasoning, whatever the rule says, save where the host refuses it. None: the rule's."""
+    """Which turns carry own reasoning, save where the host refuses it. None: as the rule says."""
     sealed: Literal["strict", "family"] = "strict"
     """`family`: sealed parts may also go to a file of the same `family` (Claude on another platform)."""
     same_host: Iterable[Iterable[str]] = ()
-    """Sets of hosts that are one: `({"vllm-1:8000", "vllm-2:8000"},)`. Kept as frozensets of normalised names."""
+    """Sets of hosts that are one: `({"vllm-1:8000", "vllm-2:8000"},)`; kept as frozensets, normalised."""
     aliases: Mapping[str, str] = Aliases()
     """Host name -> id of the rule file to use there: `{"gw.corp.example": "deepseek"}`."""
     rules: tuple[Host, ...] = ()
@@ -98,20 +98,26 @@ def _choice(name: str, value: object, allowed: tuple[str, ...], kind: type | Non
         return
     besides = {None: "", Origin: " or an Origin", type(None): " or None"}[kind]
     words = ", ".join(map(repr, allowed))
-    raise BadPolicy(f"Policy({name}={value!r}): not known; {nearest(value, allowed)}allowed: {words}{besides}")
+    raise BadPolicy(
+        f"Policy({name}={value!r}): not known; {nearest(value, allowed)}allowed: {words}{besides}"
+    )
 
 
 def _same_host(groups: object) -> tuple[frozenset[str], ...]:
     example = 'same_host=({"vllm-1:8000", "vllm-2:8000"},)'
     if isinstance(groups, (str, Mapping)) or not isinstance(groups, Iterable):
-        raise BadPolicy(f"Policy(same_host={groups!r}): must be a tuple of sets of hosts; for example {example}")
+        raise BadPolicy(
+            f"Policy(same_host={groups!r}): must be a tuple of sets of hosts; for example {example}"
+        )
     found: list[frozenset[str]] = []
     for group in groups:
         if isinstance(group, (str, Mapping)) or not isinstance(group, Iterable):
             raise BadPolicy(f"Policy(same_host=...): {group!r} is not a set of hosts; for example {example}")
         names = frozenset(_host("same_host", name) for name in group)
         if twice := sorted(name for other in found for name in names & other):
-            raise BadPolicy(f"Policy(same_host=...): {twice[0]!r} is in two sets; put all hosts that are one in one set")
+            raise BadPolicy(
+                f"Policy(same_host=...): {twice[0]!r} is in two sets; put all hosts that are one in one set"
+            )
         found.append(names)
     return tuple(found)
 
@@ -119,10 +125,14 @@ def _same_host(groups: object) -> tuple[frozenset[str], ...]:
 def _aliases(aliases: object) -> Aliases:
     example = 'aliases={"gw.corp.example": "deepseek"}'
     if not isinstance(aliases, Mapping):
-        raise BadPolicy(f"Policy(aliases={aliases!r}): must map host names to ids of rule files; for example {example}")
+        raise BadPolicy(
+            f"Policy(aliases={aliases!r}): must map host names to ids of rule files; for example {example}"
+        )
     for host, target in aliases.items():
         if not isinstance(target, str):
-            raise BadPolicy(f"Policy(aliases={{{host!r}: {target!r}}}): not the id of a rule file; for example {example}")
+            raise BadPolicy(
+                f"Policy(aliases={{{host!r}: {target!r}}}): not the id of a rule file; for example {example}"
+            )
     return Aliases((_host("aliases", host), target) for host, target in aliases.items())
 
 

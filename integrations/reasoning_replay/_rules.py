@@ -1,8 +1,8 @@
 """Which rule decides: from a target, a request and a policy to one `Rule`.
 
-The order: alias, host pattern, hint, `unknown`; then the first rule whose models and condition fit; then switches and
-the policy's window. What a rule is stands in `_host`, what the caller chooses in `_policy`, how a file is read in
-`_parse`; their names are given on here. Must not open a file, log, or look at a message.
+The order: alias, host pattern, hint, `unknown`; then the first rule whose models and condition fit; then
+switches and the policy's window. What a rule is stands in `_host`, what the caller chooses in `_policy`, how a
+file is read in `_parse`; their names are given on here. Must not open a file, log, or look at a message.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ._host import (
     When,
     Window,
 )
-from ._origin import Dialect, Origin
+from ._origin import Dialect, Origin  # noqa: TC001 -- get_type_hints finds them
 from ._parse import check, parse
 from ._policy import BadPolicy, Policy, nearest
 
@@ -167,9 +167,7 @@ def _holds(when: When, tools: bool, thinking: Thinking, path: str | None) -> boo
     return when.path is None or (path is not None and fnmatchcase(path, when.path))
 
 
-def _window(
-    rule: Rule, request: Mapping[str, Any] | None, policy: Policy, tools: bool, used_tools: bool
-) -> Window:
+def _window(rule: Rule, request: Mapping[str, Any] | None, policy: Policy, tools: bool, used_tools: bool) -> Window:
     window = rule.window
     if rule.requirement == "forbidden":
         return window  # the host answers 4xx to it: no switch and no policy may send it
@@ -181,8 +179,10 @@ def _window(
             if value is not _ABSENT:
                 window = switch.window(_as_text(value), window)
                 break
-    if window == "all_if_tools" or window == "all_once_tools_used":
-        return "all" if (tools if window == "all_if_tools" else used_tools) else "current_turn"
+    if window == "all_if_tools":
+        return "all" if tools else "current_turn"
+    if window == "all_once_tools_used":
+        return "all" if used_tools else "current_turn"
     return window
 
 

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from .._rules import Host, RuleError, check, parse
+from reasoning_replay._rules import Host, RuleError, check, parse
 
 __all__ = ["builtin", "load_hosts"]
 
@@ -17,8 +17,8 @@ __all__ = ["builtin", "load_hosts"]
 @cache
 def builtin() -> tuple[Host, ...]:
     """The library's own rule files, read at the first call; the same tuple ever after."""
-    found = sorted((file for file in files(__name__).iterdir() if file.name.endswith(".toml")), key=lambda file: file.name)
-    hosts = tuple(parse(file.read_text("utf-8"), f"hosts/{file.name}") for file in found)
+    found = {file.name: file for file in files(__name__).iterdir() if file.name.endswith(".toml")}
+    hosts = tuple(parse(found[name].read_text("utf-8"), f"hosts/{name}") for name in sorted(found))
     check(hosts)
     return hosts
 
@@ -38,6 +38,8 @@ def load_hosts(path: str | Path) -> tuple[Host, ...]:
     try:
         hosts = tuple(parse(file.read_text("utf-8"), str(file)) for file in found)
     except (OSError, UnicodeDecodeError) as error:
-        raise RuleError(f"{path}: cannot be read ({type(error).__name__}); give a TOML file or a folder of them") from None
+        raise RuleError(
+            f"{path}: cannot be read ({type(error).__name__}); give a TOML file or a folder of them"
+        ) from None
     check(hosts)
     return hosts
