@@ -8,7 +8,7 @@ file is read in `_parse`; their names are given on here. Must not open a file, l
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -27,7 +27,7 @@ from ._host import (
     When,
     Window,
 )
-from ._origin import Dialect, Origin  # noqa: TC001 -- get_type_hints finds them
+from ._origin import Dialect, Origin
 from ._parse import check, parse
 from ._policy import BadPolicy, Policy, nearest
 
@@ -50,6 +50,7 @@ __all__ = [
     "check",
     "disable_thinking",
     "find_host",
+    "holds_key",
     "parse",
     "select",
     "thinking_of",
@@ -74,6 +75,8 @@ class Choice(NamedTuple):
     """What the request says about thinking."""
     tools: bool
     """Whether the request carries tools, or, without a request, the history has a call."""
+    family: tuple[Host, ...] = ()
+    """The files whose sealed parts may go to this one too, where `Policy(sealed="family")` asks for it."""
 
 
 def find_host(hosts: tuple[Host, ...], host: str, *, policy: Policy | None = None, hint: str | None = None) -> Host:
@@ -145,7 +148,9 @@ def select(
     files = policy.rules + hosts if policy.rules else hosts
     for rule in _candidates(files, host, target.dialect, target.model):
         if _holds(rule.when, tools, thinking, path):
-            return Choice(host, _settled(rule, _window(rule, request, policy, tools, used_tools)), thinking, tools)
+            settled = _settled(rule, _window(rule, request, policy, tools, used_tools))
+            family = _family(files, rule.family) if policy.sealed == "family" else ()
+            return Choice(host, settled, thinking, tools, family)
     raise RuleError(f"{host.name}: no rule for dialect {target.dialect!r}, and the file {UNKNOWN!r} has none either")
 
 
@@ -193,6 +198,22 @@ def _settled(rule: Rule, window: Window) -> Rule:
 @lru_cache(maxsize=1024)
 def _with_window(rule: Rule, window: Window) -> Rule:
     return replace(rule, window=window)
+
+
+@lru_cache(maxsize=256)
+def _family(files: tuple[Host, ...], family: str | None) -> tuple[Host, ...]:
+    return tuple(file for file in files if family is not None and any(rule.family == family for rule in file.rules))
+
+
+def holds_key(choice: Choice, policy: Policy | None = None) -> Callable[[str], bool] | None:
+    """Whether another host name can open what the target sealed, as a function of that name; None: no other can.
+
+    All names of the file where it says `holder = "file"`; the files of the family where the policy asks for it.
+    """
+    files = (choice.host,) if choice.host.holder == "file" else ()
+    if policy is not None and policy.sealed == "family":
+        files = (choice.host, *choice.family)
+    return (lambda name: any(file.matches(name) for file in files)) if files else None
 
 
 def thinking_of(host: Host, request: Mapping[str, Any] | None) -> Thinking:
