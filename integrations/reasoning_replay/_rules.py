@@ -210,9 +210,9 @@ def holds_key(choice: Choice, policy: Policy | None = None) -> Callable[[str], b
 
     All names of the file where it says `holder = "file"`; the files of the family where the policy asks for it.
     """
-    files = (choice.host,) if choice.host.holder == "file" else ()
+    files: tuple[Host, ...] = (choice.host,) if choice.host.holder == "file" else ()
     if policy is not None and policy.sealed == "family":
-        files = (choice.host, *choice.family)
+        files += choice.family
     return (lambda name: any(file.matches(name) for file in files)) if files else None
 
 
