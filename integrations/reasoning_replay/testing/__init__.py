@@ -1,0 +1,30 @@
+"""Strict hosts, a real llama.cpp server, and fixtures: what proves that reasoning goes where it belongs.
+
+Needs the extra `testing`. The pytest fixtures are opt-in: `pytest_plugins = ["reasoning_replay.testing.plugin"]`.
+"""
+
+from ._script import AUTO, Call, Part, Reply, Sealed, Summary, Text, Think, Turn, call, sealed, think
+from ._strict import JUDGES, Captured, Foreign, StrictHost, aliases, canaries_in, foreign_bytes, strict_host
+
+__all__ = [
+    "AUTO",
+    "JUDGES",
+    "Call",
+    "Captured",
+    "Foreign",
+    "Part",
+    "Reply",
+    "Sealed",
+    "StrictHost",
+    "Summary",
+    "Text",
+    "Think",
+    "Turn",
+    "aliases",
+    "call",
+    "canaries_in",
+    "foreign_bytes",
+    "sealed",
+    "strict_host",
+    "think",
+]

@@ -1,0 +1,407 @@
+"""The judge of the Anthropic Messages host. It remembers what it issued, since the real API can open its own signatures.
+
+Checks in the order in which they are listed in CHECKS; each is a function of one `Case` to an error text or None.
+Error texts E1 to E14 are numbered as in Anthropic's troubleshooting pages collected for this project; a text without a
+number is the API's usual wording, from memory. Binding of a block to its prefix is checked for the models that have it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from ._law import OWN_KEYS, Refusal, Verdict, matches, thinking_type
+from ._script import Call, Issuer, Part, Sealed, Think, is_set
+
+MANUAL, ADAPTIVE = "enabled", "adaptive"
+THINKING: Final = ("thinking", "redacted_thinking")
+
+BINDING: Final = ("*fable-5-1*", "*fable-5-2*", "*mythos-5-2*", "*opus-5-5*", "*sonnet-5-5*", "*haiku-5-5*")
+"""Models that bind a block to everything before it (preserved thinking, 2026-08)."""
+MANUAL_REFUSED: Final = ("*opus-4-7*", "*opus-4-8*", "*-5-*", "*-5", "*fable*", "*mythos*")
+"""Models without manual thinking: Opus 4.7 and later, and the fifth generation (thinking-troubleshooting)."""
+FORCED_REFUSED: Final = ("*fable-5-1*", "*fable-5-2*", "*mythos-5-1*", "*mythos-5-2*", "*opus-5-5*", "*sonnet-5-5*")
+NOT_FIFTH: Final = ("*-4-5*", "*-3-5*")
+"""Names that end like the fifth generation's and are older."""
+BINDING_BETA: Final = "thinking-binding-controls-2026-08-01"
+INTERLEAVED_BETA: Final = "interleaved-thinking-2025-05-14"
+
+REQUEST_KEYS: Final = frozenset(
+    "model messages max_tokens system stream tools tool_choice thinking temperature top_p top_k stop_sequences metadata "
+    "service_tier context_management output_config output_format container mcp_servers cache_control speed "
+    "inference_geo".split()
+)
+BLOCK_KEYS: Final[Mapping[str, frozenset[str]]] = {
+    "text": frozenset({"type", "text", "cache_control", "citations"}),
+    "thinking": frozenset({"type", "thinking", "signature"}),
+    "redacted_thinking": frozenset({"type", "data"}),
+    "tool_use": frozenset({"type", "id", "name", "input", "cache_control", "caller"}),
+    "tool_result": frozenset({"type", "tool_use_id", "content", "is_error", "cache_control"}),
+    "image": frozenset({"type", "source", "cache_control"}),
+    "document": frozenset({"type", "source", "title", "context", "citations", "cache_control"}),
+}
+
+E1: Final = (
+    "messages.{at}.type: Expected `thinking` or `redacted_thinking`, but found `{found}`. When `thinking` is enabled, a final "
+    "`assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` "
+    "blocks). We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`. "
+    "Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
+)
+E2: Final = "messages.{at}: Invalid `signature` in `thinking` block"
+E2_DATA: Final = "messages.{at}: Invalid `data` in `redacted_thinking` block"
+E3: Final = (
+    E2 + ". The block is bound to a different conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior`"
+    ' to "drop_block". That setting requires the `thinking-binding-controls-2026-08-01` value in the `anthropic-beta` header.'
+)
+E4: Final = "messages.{at}.thinking.signature: Field required"
+E5: Final = "messages.{at}.thinking.signature.str: Input should be a valid string"
+E6: Final = "messages.{at}.thinking: each thinking block must contain thinking"
+E7: Final = (
+    "messages.{at}: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. "
+    "These blocks must remain exactly as received in the original response."
+)
+E8: Final = (
+    "messages.{at}: When `thinking` is disabled, an `assistant` message in the final position cannot contain `thinking`. "
+    "To use thinking blocks, enable `thinking` in your request."
+)
+E9: Final = "Thinking may not be enabled when tool_choice forces tool use."
+E10: Final = 'tool_choice: type "tool" and "any" are not supported for this model.'
+E11: Final = (
+    "`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our documentation at "
+    "https://docs.claude.com/en/docs/build-with-claude/extended-thinking#max-tokens-and-context-window-size"
+)
+E12: Final = "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024"
+E13: Final = "This model does not support assistant message prefill. The conversation must end with a user message."
+E14: Final = "`clear_thinking_20251015` strategy requires `thinking` to be enabled or adaptive"
+EXTRA: Final = "{at}: Extra inputs are not permitted"
+MANUAL_GONE: Final = (
+    '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" '
+    "to control thinking behavior."
+)
+EMPTY_TEXT: Final = "messages: text content blocks must be non-empty"
+EMPTY_CONTENT: Final = "messages.{at}: all messages must have non-empty content except for the optional final assistant message"
+
+
+class Block(NamedTuple):
+    """One content block with its place."""
+
+    at: str
+    """`N.content.M`."""
+    message: int
+    body: Mapping[str, Any]
+    kind: str
+
+
+class Sent(NamedTuple):
+    """One reply as it was sent: the order of its blocks, thinking blocks as opaque strings, other blocks as their kind."""
+
+    order: tuple[str, ...]
+    prefix: str
+    """The request's system, tools and messages without thinking."""
+    before: tuple[str, ...]
+    """The opaque strings of the thinking blocks in the request."""
+
+
+@dataclass(slots=True)
+class Memory:
+    """What this host sent. Mutable: grows with every reply, forgotten on reset."""
+
+    by_key: dict[str, Sent] = field(default_factory=dict)
+    """Opaque string or call id to the reply that it came in."""
+
+    def note(self, parts: Sequence[Part], case: Case) -> None:
+        """Remember one reply to one request."""
+        keys = [_key_of_part(part) for part in parts]
+        order = _squeeze([key or kind for key, kind in keys])
+        sent = Sent(order, skeleton(case.body, len(case.messages)), tuple(opaque_of(b) for b in case.thinking_blocks()))
+        self.by_key.update((key, sent) for key, _ in keys if key)
+        self.by_key.update((part.id, sent) for part in parts if isinstance(part, Call) and isinstance(part.id, str))
+
+
+class Case(NamedTuple):
+    """One request before the judge."""
+
+    body: Mapping[str, Any]
+    headers: Mapping[str, str]
+    issuer: Issuer
+    memory: Memory
+
+    @property
+    def messages(self) -> list[Mapping[str, Any]]:
+        """The messages of the request."""
+        return list(self.body["messages"])
+
+    @property
+    def model(self) -> str:
+        """The model's name."""
+        return str(self.body.get("model", ""))
+
+    @property
+    def mode(self) -> str | None:
+        """`thinking.type`."""
+        return thinking_type(self.body)
+
+    def blocks(self, role: str | None = None) -> Iterator[Block]:
+        """All content blocks in order; a plain string is one text block."""
+        for index, message in enumerate(self.messages):
+            if role is None or message.get("role") == role:
+                for place, body in enumerate(content_of(message)):
+                    yield Block(f"{index}.content.{place}", index, body, str(body.get("type")))
+
+    def thinking_blocks(self) -> Iterator[Block]:
+        """The thinking blocks of all assistant messages."""
+        return (block for block in self.blocks("assistant") if block.kind in THINKING)
+
+
+def content_of(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """A message's content as blocks."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [b for b in content if isinstance(b, Mapping)] if isinstance(content, list) else []
+
+
+def opaque_of(block: Block) -> str:
+    """The opaque string of a thinking block."""
+    return str(block.body.get("signature" if block.kind == "thinking" else "data", ""))
+
+
+def skeleton(body: Mapping[str, Any], upto: int) -> str:
+    """What a block is bound to, apart from other thinking: system, tools and the messages before it. No cache marks."""
+    kept = [
+        [m.get("role"), [b for b in content_of(m) if b.get("type") not in THINKING]] for m in list(body["messages"])[:upto]
+    ]
+    return json.dumps(_without_cache([body.get("system"), body.get("tools"), kept]), sort_keys=True)
+
+
+def _without_cache(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {k: _without_cache(v) for k, v in value.items() if k != "cache_control"}
+    return [_without_cache(v) for v in value] if isinstance(value, list) else value
+
+
+def _key_of_part(part: Part) -> tuple[str | None, str]:
+    match part:
+        case Think(signature=signature):
+            return is_set(signature), "thinking"
+        case Sealed(data=data):
+            return is_set(data), "redacted_thinking"
+        case Call():
+            return None, "tool_use"
+        case _:
+            return None, "text"
+
+
+def _squeeze(order: Sequence[str]) -> tuple[str, ...]:
+    """The order with runs of equal kinds made one: texts may be joined, calls counted once."""
+    return tuple(key for i, key in enumerate(order) if i == 0 or order[i - 1] != key)
+
+
+def _order_of(blocks: Sequence[Block]) -> tuple[str, ...]:
+    return _squeeze([opaque_of(b) if b.kind in THINKING else b.kind for b in blocks])
+
+
+# The checks -----------------------------------------------------------------------------------------------------------
+
+
+def unknown_keys(case: Case) -> str | None:
+    """A closed schema: the request, the messages and the blocks."""
+    for key in case.body:
+        if key not in REQUEST_KEYS:
+            return EXTRA.format(at=key)
+    for index, message in enumerate(case.messages):
+        for key in message:
+            if key not in ("role", "content") or key in OWN_KEYS:
+                return EXTRA.format(at=f"messages.{index}.{key}")
+    for block in case.blocks():
+        for key in block.body:
+            if key not in BLOCK_KEYS.get(block.kind, block.body):
+                return EXTRA.format(at=f"messages.{block.at}.{block.kind}.{key}")
+    return None
+
+
+def roles(case: Case) -> str | None:
+    """Only user and assistant; thinking stands in assistant messages alone."""
+    for index, message in enumerate(case.messages):
+        if message.get("role") not in ("user", "assistant"):
+            return f"messages.{index}.role: Input should be 'user' or 'assistant'"
+    for block in case.blocks("user"):
+        if block.kind in THINKING:
+            return f"messages.{block.at}: `{block.kind}` blocks are not allowed in `user` messages"
+    return None
+
+
+def contents(case: Case) -> str | None:
+    """No empty message and no empty text block."""
+    for index, message in enumerate(case.messages):
+        if not message.get("content") and not (index == len(case.messages) - 1 and message.get("role") == "assistant"):
+            return EMPTY_CONTENT.format(at=index)
+    return EMPTY_TEXT if any(b.kind == "text" and not b.body.get("text") for b in case.blocks()) else None
+
+
+def answered(case: Case) -> str | None:
+    """Every `tool_use` has its result in the next message, and every result its call in the message before."""
+    groups = _merged(case)
+    for here, following in zip(groups, [*groups[1:], []], strict=True):
+        results = {b.body.get("tool_use_id") for b in following if b.kind == "tool_result"}
+        open_ids = [str(b.body.get("id")) for b in here if b.kind == "tool_use" and b.body.get("id") not in results]
+        if open_ids:
+            where = here[0].message
+            return (
+                f"messages.{where}: `tool_use` ids were found without `tool_result` blocks immediately after: {', '.join(open_ids)}. "
+                "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
+            )
+    for before, here in zip([[], *groups], groups, strict=False):
+        known = {b.body.get("id") for b in before if b.kind == "tool_use"}
+        for block in here:
+            if block.kind == "tool_result" and block.body.get("tool_use_id") not in known:
+                return (
+                    f"messages.{block.at}: unexpected `tool_use_id` found in `tool_result` blocks: {block.body.get('tool_use_id')}. "
+                    "Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
+                )
+    return None
+
+
+def _merged(case: Case) -> list[list[Block]]:
+    """The blocks by message, neighbours of one role joined as the API joins them."""
+    groups: list[list[Block]] = []
+    last = None
+    for index, message in enumerate(case.messages):
+        blocks = [b for b in case.blocks() if b.message == index]
+        if message.get("role") == last:
+            groups[-1].extend(blocks)
+        else:
+            groups.append(blocks)
+        last = message.get("role")
+    return groups
+
+
+def parameters(case: Case) -> str | None:
+    """E9 to E12 and E14: what thinking does not go with."""
+    thinking = case.body.get("thinking") or {}
+    choice = (case.body.get("tool_choice") or {}).get("type")
+    forced = choice in ("any", "tool")
+    if forced and matches(case.model, FORCED_REFUSED):
+        return E10
+    if case.mode == MANUAL:
+        if matches(case.model, MANUAL_REFUSED) and not matches(case.model, NOT_FIFTH):
+            return MANUAL_GONE
+        budget = thinking.get("budget_tokens", 0)
+        if budget < 1024:
+            return E12
+        if budget >= case.body.get("max_tokens", 0) and INTERLEAVED_BETA not in case.headers.get("anthropic-beta", ""):
+            return E11
+        if forced:
+            return E9
+    edits = (case.body.get("context_management") or {}).get("edits") or []
+    clears = any(str(edit.get("type", "")).startswith("clear_thinking_") for edit in edits)
+    if clears and case.mode not in (MANUAL, ADAPTIVE):
+        return E14
+    if "block_binding" in thinking and BINDING_BETA not in case.headers.get("anthropic-beta", ""):
+        return EXTRA.format(at=f"thinking.{case.mode}.block_binding")
+    return None
+
+
+def ending(case: Case) -> str | None:
+    """E8 and E13: what may stand last."""
+    last = case.messages[-1]
+    if last.get("role") != "assistant":
+        return None
+    if case.mode in (MANUAL, ADAPTIVE):
+        return E13
+    place = next((b.at for b in case.thinking_blocks() if b.message == len(case.messages) - 1), None)
+    return E8.format(at=place) if place else None
+
+
+def signatures(case: Case) -> str | None:
+    """E2 and E4 to E6: every block must be one that this host sealed, text included."""
+    for block in case.thinking_blocks():
+        if block.kind == "redacted_thinking":
+            if not case.issuer.opens(opaque_of(block), "data", "", ""):
+                return E2_DATA.format(at=block.at)
+            continue
+        signature, text = block.body.get("signature"), block.body.get("thinking")
+        if "signature" not in block.body:
+            return E4.format(at=block.at)
+        if not isinstance(signature, str):
+            return E5.format(at=block.at)
+        if not signature and not text:
+            return E6.format(at=block.at)
+        if not case.issuer.opens(signature, "thinking", "", str(text)):
+            return E2.format(at=block.at)
+    return None
+
+
+def order(case: Case) -> str | None:
+    """E7 for the latest assistant message; in earlier ones blocks of one reply may not change places (E2)."""
+    latest = max((b.message for b in case.blocks("assistant")), default=-1)
+    for index in sorted({b.message for b in case.thinking_blocks()}):
+        blocks = [b for b in case.blocks("assistant") if b.message == index]
+        first = next(b for b in blocks if b.kind in THINKING)
+        keys = [opaque_of(b) for b in blocks if b.kind in THINKING] + [str(b.body.get("id")) for b in blocks if b.kind == "tool_use"]
+        sent = next((case.memory.by_key[k] for k in keys if k in case.memory.by_key), None)
+        if sent is None:
+            continue
+        if index == latest and _order_of(blocks) != sent.order:
+            return E7.format(at=first.at)
+        places = [sent.order.index(k) for k in _order_of(blocks) if k in sent.order and k in case.memory.by_key]
+        if places != sorted(places):
+            return E2.format(at=first.at)
+    return None
+
+
+def lead_block(case: Case) -> str | None:
+    """E1: with manual thinking, the last assistant message of a running tool loop starts with thinking."""
+    if case.mode != MANUAL:
+        return None
+    start = max((i for i, m in enumerate(case.messages) if _starts_turn(m)), default=-1)
+    running = [b for b in case.blocks("assistant") if b.message > start]
+    if not running or not any(b.kind == "tool_use" for b in running if b.message == running[-1].message):
+        return None
+    lead = next(b for b in running if b.message == running[-1].message)
+    return None if lead.kind in THINKING else E1.format(at=lead.at, found=lead.kind)
+
+
+def _starts_turn(message: Mapping[str, Any]) -> bool:
+    return message.get("role") == "user" and not any(b.get("type") == "tool_result" for b in content_of(message))
+
+
+def binding(case: Case) -> str | None:
+    """E3: the prefix of a block is as it was, but for a front run of thinking."""
+    drops = ((case.body.get("thinking") or {}).get("block_binding") or {}).get("prefix_mismatch_behavior") == "drop_block"
+    if drops or not matches(case.model, BINDING):
+        return None
+    before: list[str] = []
+    for block in case.thinking_blocks():
+        key = opaque_of(block)
+        sent = case.memory.by_key.get(key)
+        if sent is not None:
+            inner = [k for k in sent.order[: sent.order.index(key)] if k in case.memory.by_key]
+            front = [*sent.before, *inner]
+            if skeleton(case.body, block.message) != sent.prefix or (before and front[-len(before) :] != before):
+                return E3.format(at=block.at)
+        before.append(key)
+    return None
+
+
+CHECKS: Final[tuple[Callable[[Case], str | None], ...]] = (
+    unknown_keys, roles, contents, parameters, ending, answered, order, signatures, lead_block, binding,
+)  # fmt: skip
+
+
+def error(message: str, status: int = 400, kind: str = "invalid_request_error") -> Refusal:
+    """Anthropic's error body."""
+    return Refusal(status, {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_strict"}, message)
+
+
+def judge(case: Case) -> Verdict:
+    """The first check that refuses decides."""
+    messages = case.body.get("messages")
+    if not isinstance(messages, list) or not messages or not all(isinstance(m, Mapping) for m in messages):
+        return Verdict(error("messages: at least one message is required"))
+    if "max_tokens" not in case.body:
+        return Verdict(error("max_tokens: Field required"))
+    text = next((text for check in CHECKS if (text := check(case)) is not None), None)
+    return Verdict(error(text) if text is not None else None)
