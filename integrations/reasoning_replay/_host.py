@@ -9,7 +9,8 @@ from __future__ import annotations
 import datetime as dt  # noqa: TC003 -- get_type_hints(Rule) finds it
 import fnmatch
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cache
 from typing import Literal, get_args
 
 from ._origin import Dialect  # noqa: TC001 -- get_type_hints(Rule) finds it
@@ -160,16 +161,12 @@ class Rule:
     """When the source was true."""
     confidence: Confidence
     """`documented`, `observed`, `reported` or `guess`."""
-    _models: re.Pattern[str] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_models", _model_pattern(self.models))
 
     def takes(self, model: str | None) -> bool:
         """Whether the rule is for this model; a model that nobody named is covered by `*` alone."""
-        if model is None:
+        if "*" in self.models or model is None:
             return "*" in self.models
-        return self._models.match(model) is not None
+        return _model_pattern(self.models).match(model) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -194,17 +191,13 @@ class Host:
     """The first one that fits decides; the last of each dialect takes every model."""
     name: str = ""
     """The file it was read from."""
-    _hosts: re.Pattern[str] | None = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        joined = "|".join(map(_host_pattern, self.hosts))
-        object.__setattr__(self, "_hosts", re.compile(joined) if joined else None)
 
     def matches(self, host: str) -> bool:
         """Whether a normalised `name[:port]` is this host. A name never answers for another port."""
-        return self._hosts is not None and self._hosts.fullmatch(host) is not None
+        return host in self.hosts or any("*" in one and _host_pattern(one).fullmatch(host) for one in self.hosts)
 
 
+@cache
 def _model_pattern(globs: tuple[str, ...]) -> re.Pattern[str]:
     """One expression for all globs. A glob without `/` may begin at the start or behind the last `/`."""
     both = [fnmatch.translate(glob.lower()) for glob in globs if "/" not in glob]
@@ -214,10 +207,11 @@ def _model_pattern(globs: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(whole), re.IGNORECASE)
 
 
-def _host_pattern(pattern: str) -> str:
+@cache
+def _host_pattern(pattern: str) -> re.Pattern[str]:
     labels = pattern.removeprefix("*.")
     head = r"(?:[^.:\[\]]+\.)+" if labels != pattern else ""
-    return head + r"\.".join(map(_label_pattern, labels.split(".")))
+    return re.compile(head + r"\.".join(map(_label_pattern, labels.split("."))))
 
 
 def _label_pattern(label: str) -> str:

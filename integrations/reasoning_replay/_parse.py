@@ -94,9 +94,7 @@ def _models(place: _Place, key: str, value: Any) -> tuple[str, ...]:
 def _source(place: _Place, key: str, value: Any) -> tuple[str, ...]:
     found = _strings(place, key, [value] if type(value) is str else value)
     if not found or not all(one.strip() for one in found):
-        raise place.error(
-            key, f"{key!r}{place.within} is empty; give a URL, a package with its version, or 'guess'"
-        )
+        raise place.error(key, f"{key!r}{place.within} is empty; give a URL, a package with its version, or 'guess'")
     return found
 
 
@@ -141,9 +139,7 @@ def _names(place: _Place, key: str, value: Any) -> tuple[str, ...]:
 
 def _param(place: _Place, key: str, value: Any) -> str:
     if not _PARAM.match(_string(place, key, value)):
-        raise place.error(
-            key, f"{key} {value!r}{place.within} is no parameter; write a.b, or a.edits[type].c"
-        )
+        raise place.error(key, f"{key} {value!r}{place.within} is no parameter; write a.b, or a.edits[type].c")
     return str(value)
 
 
@@ -155,9 +151,7 @@ def _regex(place: _Place, key: str, value: Any) -> str:
     return str(value)
 
 
-def _table(
-    place: _Place, value: Any, readers: Mapping[str, _Reader], needed: Iterable[str] = ()
-) -> dict[str, Any]:
+def _table(place: _Place, value: Any, readers: Mapping[str, _Reader], needed: Iterable[str] = ()) -> dict[str, Any]:
     """A table of the file as keyword arguments, each value read by the reader of its key."""
     for key in value:
         if key not in readers:
@@ -175,9 +169,7 @@ def _inner(readers: Mapping[str, _Reader], needed: Iterable[str], make: Callable
 
     def read(place: _Place, key: str, value: Any) -> Any:
         if type(value) is not dict:
-            raise place.error(
-                key, f"{key!r}{place.within} is {value!r}; it must be a table of {', '.join(readers)}"
-            )
+            raise place.error(key, f"{key!r}{place.within} is {value!r}; it must be a table of {', '.join(readers)}")
         for inner in value:
             if inner not in readers:
                 hint = f"{nearest(inner, readers)}known keys: {', '.join(readers)}"
@@ -322,6 +314,9 @@ def _agree(place: _Place, found: Mapping[str, Any]) -> None:
         )
 
 
+_ANY = get_args(words.Thinking)
+
+
 def _complete(name: str, text: str, rules: tuple[Rule, ...]) -> None:
     """The last rule of each dialect takes everything, and every rule can be reached."""
     for dialect in DIALECTS:
@@ -348,16 +343,12 @@ def _covers(earlier: Rule, glob: str, when: When) -> bool:
 
     A `*` of the glob is read as a character that only a `*` of the earlier rule's globs can match.
     """
-    if not earlier.takes(glob):
-        return False
-    return (
+    weaker = (
         earlier.when.tools in (None, when.tools)
         and earlier.when.path in (None, when.path)
-        and (
-            earlier.when.thinking is None
-            or (when.thinking is not None and set(when.thinking) <= set(earlier.when.thinking))
-        )
+        and (earlier.when.thinking is None or set(when.thinking or _ANY) <= set(earlier.when.thinking))
     )
+    return weaker and (glob.lower() in map(str.lower, earlier.models) or earlier.takes(glob))
 
 
 def check(hosts: Iterable[Host]) -> None:
