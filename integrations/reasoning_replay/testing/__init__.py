@@ -3,8 +3,10 @@
 Needs the extra `testing`. The pytest fixtures are opt-in: `pytest_plugins = ["reasoning_replay.testing.plugin"]`.
 """
 
+from ._host import Captured, StrictHost, strict_host
 from ._script import AUTO, Call, Part, Reply, Sealed, Summary, Text, Think, Turn, call, sealed, think
-from ._strict import JUDGES, Captured, Foreign, StrictHost, aliases, canaries_in, foreign_bytes, strict_host
+from ._search import Foreign, aliases, canaries_in, foreign_bytes
+from ._strict import JUDGES
 
 __all__ = [
     "AUTO",

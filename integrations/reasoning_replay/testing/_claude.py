@@ -7,16 +7,11 @@ number is the API's usual wording, from memory. Binding of a block to its prefix
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
-from ._law import OWN_KEYS, Refusal, Verdict, matches, thinking_type
-from ._script import Call, Issuer, Part, Sealed, Think, is_set
-
-MANUAL, ADAPTIVE = "enabled", "adaptive"
-THINKING: Final = ("thinking", "redacted_thinking")
+from ._claude_case import ADAPTIVE, MANUAL, THINKING, Block, Case, content_of, opaque_of, order_of, skeleton
+from ._law import OWN_KEYS, Refusal, Verdict, matches
 
 BINDING: Final = ("*fable-5-1*", "*fable-5-2*", "*mythos-5-2*", "*opus-5-5*", "*sonnet-5-5*", "*haiku-5-5*")
 """Models that bind a block to everything before it (preserved thinking, 2026-08)."""
@@ -29,9 +24,30 @@ BINDING_BETA: Final = "thinking-binding-controls-2026-08-01"
 INTERLEAVED_BETA: Final = "interleaved-thinking-2025-05-14"
 
 REQUEST_KEYS: Final = frozenset(
-    "model messages max_tokens system stream tools tool_choice thinking temperature top_p top_k stop_sequences metadata "
-    "service_tier context_management output_config output_format container mcp_servers cache_control speed "
-    "inference_geo".split()
+    [
+        "model",
+        "messages",
+        "max_tokens",
+        "system",
+        "stream",
+        "tools",
+        "tool_choice",
+        "thinking",
+        "temperature",
+        "top_p",
+        "top_k",
+        "stop_sequences",
+        "metadata",
+        "service_tier",
+        "context_management",
+        "output_config",
+        "output_format",
+        "container",
+        "mcp_servers",
+        "cache_control",
+        "speed",
+        "inference_geo",
+    ]
 )
 BLOCK_KEYS: Final[Mapping[str, frozenset[str]]] = {
     "text": frozenset({"type", "text", "cache_control", "citations"}),
@@ -52,7 +68,8 @@ E1: Final = (
 E2: Final = "messages.{at}: Invalid `signature` in `thinking` block"
 E2_DATA: Final = "messages.{at}: Invalid `data` in `redacted_thinking` block"
 E3: Final = (
-    E2 + ". The block is bound to a different conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior`"
+    E2
+    + ". The block is bound to a different conversation. Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior`"
     ' to "drop_block". That setting requires the `thinking-binding-controls-2026-08-01` value in the `anthropic-beta` header.'
 )
 E4: Final = "messages.{at}.thinking.signature: Field required"
@@ -81,126 +98,9 @@ MANUAL_GONE: Final = (
     "to control thinking behavior."
 )
 EMPTY_TEXT: Final = "messages: text content blocks must be non-empty"
-EMPTY_CONTENT: Final = "messages.{at}: all messages must have non-empty content except for the optional final assistant message"
-
-
-class Block(NamedTuple):
-    """One content block with its place."""
-
-    at: str
-    """`N.content.M`."""
-    message: int
-    body: Mapping[str, Any]
-    kind: str
-
-
-class Sent(NamedTuple):
-    """One reply as it was sent: the order of its blocks, thinking blocks as opaque strings, other blocks as their kind."""
-
-    order: tuple[str, ...]
-    prefix: str
-    """The request's system, tools and messages without thinking."""
-    before: tuple[str, ...]
-    """The opaque strings of the thinking blocks in the request."""
-
-
-@dataclass(slots=True)
-class Memory:
-    """What this host sent. Mutable: grows with every reply, forgotten on reset."""
-
-    by_key: dict[str, Sent] = field(default_factory=dict)
-    """Opaque string or call id to the reply that it came in."""
-
-    def note(self, parts: Sequence[Part], case: Case) -> None:
-        """Remember one reply to one request."""
-        keys = [_key_of_part(part) for part in parts]
-        order = _squeeze([key or kind for key, kind in keys])
-        sent = Sent(order, skeleton(case.body, len(case.messages)), tuple(opaque_of(b) for b in case.thinking_blocks()))
-        self.by_key.update((key, sent) for key, _ in keys if key)
-        self.by_key.update((part.id, sent) for part in parts if isinstance(part, Call) and isinstance(part.id, str))
-
-
-class Case(NamedTuple):
-    """One request before the judge."""
-
-    body: Mapping[str, Any]
-    headers: Mapping[str, str]
-    issuer: Issuer
-    memory: Memory
-
-    @property
-    def messages(self) -> list[Mapping[str, Any]]:
-        """The messages of the request."""
-        return list(self.body["messages"])
-
-    @property
-    def model(self) -> str:
-        """The model's name."""
-        return str(self.body.get("model", ""))
-
-    @property
-    def mode(self) -> str | None:
-        """`thinking.type`."""
-        return thinking_type(self.body)
-
-    def blocks(self, role: str | None = None) -> Iterator[Block]:
-        """All content blocks in order; a plain string is one text block."""
-        for index, message in enumerate(self.messages):
-            if role is None or message.get("role") == role:
-                for place, body in enumerate(content_of(message)):
-                    yield Block(f"{index}.content.{place}", index, body, str(body.get("type")))
-
-    def thinking_blocks(self) -> Iterator[Block]:
-        """The thinking blocks of all assistant messages."""
-        return (block for block in self.blocks("assistant") if block.kind in THINKING)
-
-
-def content_of(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """A message's content as blocks."""
-    content = message.get("content")
-    if isinstance(content, str):
-        return [{"type": "text", "text": content}]
-    return [b for b in content if isinstance(b, Mapping)] if isinstance(content, list) else []
-
-
-def opaque_of(block: Block) -> str:
-    """The opaque string of a thinking block."""
-    return str(block.body.get("signature" if block.kind == "thinking" else "data", ""))
-
-
-def skeleton(body: Mapping[str, Any], upto: int) -> str:
-    """What a block is bound to, apart from other thinking: system, tools and the messages before it. No cache marks."""
-    kept = [
-        [m.get("role"), [b for b in content_of(m) if b.get("type") not in THINKING]] for m in list(body["messages"])[:upto]
-    ]
-    return json.dumps(_without_cache([body.get("system"), body.get("tools"), kept]), sort_keys=True)
-
-
-def _without_cache(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {k: _without_cache(v) for k, v in value.items() if k != "cache_control"}
-    return [_without_cache(v) for v in value] if isinstance(value, list) else value
-
-
-def _key_of_part(part: Part) -> tuple[str | None, str]:
-    match part:
-        case Think(signature=signature):
-            return is_set(signature), "thinking"
-        case Sealed(data=data):
-            return is_set(data), "redacted_thinking"
-        case Call():
-            return None, "tool_use"
-        case _:
-            return None, "text"
-
-
-def _squeeze(order: Sequence[str]) -> tuple[str, ...]:
-    """The order with runs of equal kinds made one: texts may be joined, calls counted once."""
-    return tuple(key for i, key in enumerate(order) if i == 0 or order[i - 1] != key)
-
-
-def _order_of(blocks: Sequence[Block]) -> tuple[str, ...]:
-    return _squeeze([opaque_of(b) if b.kind in THINKING else b.kind for b in blocks])
+EMPTY_CONTENT: Final = (
+    "messages.{at}: all messages must have non-empty content except for the optional final assistant message"
+)
 
 
 # The checks -----------------------------------------------------------------------------------------------------------
@@ -340,13 +240,15 @@ def order(case: Case) -> str | None:
     for index in sorted({b.message for b in case.thinking_blocks()}):
         blocks = [b for b in case.blocks("assistant") if b.message == index]
         first = next(b for b in blocks if b.kind in THINKING)
-        keys = [opaque_of(b) for b in blocks if b.kind in THINKING] + [str(b.body.get("id")) for b in blocks if b.kind == "tool_use"]
+        keys = [opaque_of(b) for b in blocks if b.kind in THINKING] + [
+            str(b.body.get("id")) for b in blocks if b.kind == "tool_use"
+        ]
         sent = next((case.memory.by_key[k] for k in keys if k in case.memory.by_key), None)
         if sent is None:
             continue
-        if index == latest and _order_of(blocks) != sent.order:
+        if index == latest and order_of(blocks) != sent.order:
             return E7.format(at=first.at)
-        places = [sent.order.index(k) for k in _order_of(blocks) if k in sent.order and k in case.memory.by_key]
+        places = [sent.order.index(k) for k in order_of(blocks) if k in sent.order and k in case.memory.by_key]
         if places != sorted(places):
             return E2.format(at=first.at)
     return None
@@ -370,7 +272,9 @@ def _starts_turn(message: Mapping[str, Any]) -> bool:
 
 def binding(case: Case) -> str | None:
     """E3: the prefix of a block is as it was, but for a front run of thinking."""
-    drops = ((case.body.get("thinking") or {}).get("block_binding") or {}).get("prefix_mismatch_behavior") == "drop_block"
+    drops = ((case.body.get("thinking") or {}).get("block_binding") or {}).get(
+        "prefix_mismatch_behavior"
+    ) == "drop_block"
     if drops or not matches(case.model, BINDING):
         return None
     before: list[str] = []
@@ -393,7 +297,9 @@ CHECKS: Final[tuple[Callable[[Case], str | None], ...]] = (
 
 def error(message: str, status: int = 400, kind: str = "invalid_request_error") -> Refusal:
     """Anthropic's error body."""
-    return Refusal(status, {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_strict"}, message)
+    return Refusal(
+        status, {"type": "error", "error": {"type": kind, "message": message}, "request_id": "req_strict"}, message
+    )
 
 
 def judge(case: Case) -> Verdict:

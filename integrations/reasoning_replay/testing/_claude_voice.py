@@ -25,7 +25,7 @@ def block_of(part: Part) -> dict[str, Any]:
         case Summary(text=text):
             return {"type": "thinking", "thinking": is_set(text) or ""}
         case Text(text=said):
-            return {"type": "text", "text": said or ""}
+            return {"type": "text", "text": is_set(said) or ""}
         case Call(name=name, arguments=arguments, id=id):
             return {"type": "tool_use", "id": id, "name": name, "input": dict(arguments)}
 
@@ -48,7 +48,9 @@ def events(whole: dict[str, Any], pieces: int) -> Iterator[str]:
         yield _event("content_block_start", index=index, content_block=empty)
         yield from (_event("content_block_delta", index=index, delta=delta) for delta in deltas)
         yield _event("content_block_stop", index=index)
-    yield _event("message_delta", delta={"stop_reason": whole["stop_reason"], "stop_sequence": None}, usage=whole["usage"])
+    yield _event(
+        "message_delta", delta={"stop_reason": whole["stop_reason"], "stop_sequence": None}, usage=whole["usage"]
+    )
     yield _event("message_stop")
 
 

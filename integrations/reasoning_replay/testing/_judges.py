@@ -10,13 +10,26 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from ._law import ACCEPTED, Refusal, Verdict, assistants, calls_of, empty_assistant, last_user, matches, own_key
-from ._law import thinking_type, unanswered
+from ._law import (
+    ACCEPTED,
+    Refusal,
+    Verdict,
+    assistants,
+    calls_of,
+    empty_assistant,
+    last_user,
+    matches,
+    own_key,
+    thinking_type,
+    unanswered,
+)
 
 FILLERS: Final = ("any", "empty", "space")
 """Where sources disagree on the blank filler: both are taken, `""` alone, or any text but `""`."""
 
-UNANSWERED: Final = "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'."
+UNANSWERED: Final = (
+    "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'."
+)
 EMPTY: Final = "Invalid assistant message: content or tool_calls must be set"
 
 
@@ -94,7 +107,9 @@ def _deepseek_prompt(body: Mapping[str, Any]) -> str:
     import deepseek_recipe as recipe
 
     flash = matches(str(body.get("model", "")), DEEPSEEK_FLASH)
-    name, encoding = ("DeepSeek-V4.1-Flash", recipe.DeepseekV41Encoding) if flash else ("DeepSeek-V4-Pro", recipe.DeepseekV4Encoding)
+    name, encoding = (
+        ("DeepSeek-V4.1-Flash", recipe.DeepseekV41Encoding) if flash else ("DeepSeek-V4-Pro", recipe.DeepseekV4Encoding)
+    )
     options = recipe.ConversionOptions().with_reasoning_content_behavior(recipe.ReasoningContentBehavior.Reject)
     known = {key: value for key, value in body.items() if key != "stream"} | {"model": name}
     converted = recipe.ChatCompletionRequest(known).convert(options)
@@ -154,7 +169,9 @@ def deepseek_r1(body: Mapping[str, Any], options: Mapping[str, Any]) -> Verdict:
 
 # Moonshot -------------------------------------------------------------------------------------------------------------
 
-MOONSHOT_MISSING: Final = "thinking is enabled but reasoning_content is missing in assistant tool call message at index {index}"
+MOONSHOT_MISSING: Final = (
+    "thinking is enabled but reasoning_content is missing in assistant tool call message at index {index}"
+)
 
 
 def moonshot(body: Mapping[str, Any], options: Mapping[str, Any]) -> Verdict:
@@ -207,13 +224,20 @@ def groq(body: Mapping[str, Any], options: Mapping[str, Any]) -> Verdict:
             return Verdict(short_error(text))
         for index, message in assistants(messages):
             if "reasoning" in message and not matches(str(body.get("model")), options["reasoning_models"]):
-                return Verdict(short_error(f"`messages[{index}].reasoning`: reasoning is not supported with this model"))
+                return Verdict(
+                    short_error(f"`messages[{index}].reasoning`: reasoning is not supported with this model")
+                )
     return Verdict(well_formed(body, short_error))
 
 
 def cerebras_error(message: str) -> Refusal:
     """Cerebras answers with the error itself, not with an object around it."""
-    body = {"message": message, "type": "invalid_request_error", "param": "validation_error", "code": "wrong_api_format"}
+    body = {
+        "message": message,
+        "type": "invalid_request_error",
+        "param": "validation_error",
+        "code": "wrong_api_format",
+    }
     return Refusal(400, body, message)
 
 
@@ -223,12 +247,15 @@ def cerebras(body: Mapping[str, Any], options: Mapping[str, Any]) -> Verdict:
     if isinstance(messages, list):
         reasons = matches(str(body.get("model")), options["reasoning_models"])
         surplus = [
-            f"messages.{index}.{role}." + (f"{path}." if path else "") + key for index, role, path, key in extra_keys(messages)
+            f"messages.{index}.{role}." + (f"{path}." if path else "") + key
+            for index, role, path, key in extra_keys(messages)
         ]
         if not reasons:
             surplus += [f"messages.{i}.assistant.reasoning" for i, m in assistants(messages) if "reasoning" in m]
         if surplus:
-            return Verdict(cerebras_error("\n".join(f"{place}: property '{place}' is unsupported" for place in surplus)))
+            return Verdict(
+                cerebras_error("\n".join(f"{place}: property '{place}' is unsupported" for place in surplus))
+            )
     return Verdict(well_formed(body, cerebras_error))
 
 

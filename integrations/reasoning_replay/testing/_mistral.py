@@ -12,7 +12,13 @@ from typing import Any, Final
 from ._judges import openai_error, well_formed
 from ._law import Refusal, Verdict, assistants, matches
 
-REASONING: Final = ("magistral*", "mistral-small-2603*", "mistral-small-latest", "mistral-medium-3-5*", "mistral-large-4*")
+REASONING: Final = (
+    "magistral*",
+    "mistral-small-2603*",
+    "mistral-small-latest",
+    "mistral-medium-3-5*",
+    "mistral-large-4*",
+)
 CHUNK_KEYS: Final = frozenset({"type", "thinking", "closed", "signature"})
 FORBIDDEN: Final = "Extra inputs are not permitted"
 
@@ -80,6 +86,15 @@ def _chunk_findings(messages: Sequence[Any], model: str, options: Mapping[str, A
                 if key not in CHUNK_KEYS
             ]
             inner = chunk.get("thinking")
-            if not isinstance(inner, list) or any(not isinstance(c, Mapping) or set(c) != {"type", "text"} for c in inner):
-                findings.append({"type": "list_type", "loc": [*loc, "thinking"], "msg": "Input should be a valid list", "input": inner})
+            if not isinstance(inner, list) or any(
+                not isinstance(c, Mapping) or set(c) != {"type", "text"} for c in inner
+            ):
+                findings.append(
+                    {
+                        "type": "list_type",
+                        "loc": [*loc, "thinking"],
+                        "msg": "Input should be a valid list",
+                        "input": inner,
+                    }
+                )
     return findings

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from ._judges import MOONSHOT_MISSING, deepseek_error, openai_error, short_error, thinking_off, well_formed
 from ._law import Refusal, Verdict, assistants, calls_of, last_user, matches
-from ._script import Issuer, Part, Sealed, Summary, Text, Think, is_set
-from ._voices import Voice, call_deltas, cut, plain_message, text_deltas
+from ._script import Issuer, Part, Sealed, Summary, Think, is_set
+from ._voices import Voice, call_deltas, cut, plain_message, text_deltas, texts_of
 
 CLAUDE_FORMAT: Final = "anthropic-claude-v1"
 GEMINI_FORMAT: Final = "google-gemini-v1"
@@ -85,7 +85,11 @@ def judge(body: Mapping[str, Any], issuer: Issuer) -> Verdict:
 
 def returned(raw: str, upstream: Upstream) -> Refusal:
     """The router's error around an upstream's."""
-    error = {"message": "Provider returned error", "code": 400, "metadata": {"raw": raw, "provider_name": upstream.shown}}
+    error = {
+        "message": "Provider returned error",
+        "code": 400,
+        "metadata": {"raw": raw, "provider_name": upstream.shown},
+    }
     return Refusal(400, {"error": error, "user_id": "user_strict"}, f"Provider returned error: {raw}")
 
 
@@ -148,7 +152,11 @@ def _missing(body: Mapping[str, Any], index: int, message: Mapping[str, Any], up
     readable = [message.get(key) for key in ("reasoning_content", "reasoning")]
     if not wanted or thinking_off(body) or _switched_off(body) or details or any(isinstance(r, str) for r in readable):
         return None
-    raw = MISSING[upstream.name].body if upstream.needs == "current_turn" else short_error(MOONSHOT_MISSING.format(index=index)).body
+    raw = (
+        MISSING[upstream.name].body
+        if upstream.needs == "current_turn"
+        else short_error(MOONSHOT_MISSING.format(index=index)).body
+    )
     return json.dumps(raw).replace("{", "{{").replace("}", "}}")
 
 
@@ -157,7 +165,9 @@ def _switched_off(body: Mapping[str, Any]) -> bool:
     return isinstance(reasoning, Mapping) and (reasoning.get("enabled") is False or reasoning.get("effort") == "none")
 
 
-MISSING: Final = {"deepseek": deepseek_error("The `reasoning_content` in the thinking mode must be passed back to the API.")}
+MISSING: Final = {
+    "deepseek": deepseek_error("The `reasoning_content` in the thinking mode must be passed back to the API.")
+}
 
 
 # Speaking -------------------------------------------------------------------------------------------------------------
@@ -204,5 +214,5 @@ def _deltas(parts: Sequence[Part], voice: Voice, pieces: int) -> Iterator[dict[s
             yield {"content": "", "reasoning": piece, "reasoning_details": [{**bare, key: piece}]}
         if "signature" in entry:
             yield {"content": "", "reasoning_details": [{**bare, "signature": entry["signature"]}]}
-    yield from text_deltas(parts, "content", [p.text for p in parts if isinstance(p, Text)], pieces)
+    yield from text_deltas(parts, "content", texts_of(parts), pieces)
     yield from call_deltas(parts, pieces)

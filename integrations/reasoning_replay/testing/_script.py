@@ -11,6 +11,7 @@ import base64
 import hashlib
 import hmac
 import json
+import re
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -56,9 +57,9 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Visible text. `None` is a chat host's `content: null`."""
+    """Visible text. `None` is a chat host's `content: null`; AUTO an answer with a sign of its own, for `lost`."""
 
-    text: str | None
+    text: str | _Auto | None = AUTO
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +97,7 @@ class Turn(NamedTuple):
     body: Mapping[str, Any]
     step: int
     """Assistant messages with calls since the last assistant message without: 0 at the start of a loop."""
-    index: int
+    number: int
     """How many requests this host has answered before."""
     thinking: bool
     tools: bool
@@ -127,7 +128,7 @@ def agent(steps: int) -> Callable[[Turn], Reply]:
         lead: tuple[Part, ...] = (Think(),) if turn.thinking else ()
         if turn.tools and turn.step < steps:
             return Reply((*lead, Call(arguments={"city": f"Oslo-{turn.step + 1}"})))
-        return Reply((*lead, Text("It is 3C. Done.")))
+        return Reply((*lead, Text()))
 
     return answer
 
@@ -136,8 +137,8 @@ def reply_for(script: Script, steps: int, turn: Turn) -> Reply:
     """The scripted reply; a list that is used up gives way to the default model."""
     if callable(script):
         return script(turn)
-    if script is not None and turn.index < len(script):
-        return script[turn.index]
+    if script is not None and turn.number < len(script):
+        return script[turn.number]
     return agent(steps)(turn)
 
 
@@ -194,7 +195,7 @@ class Issuer:
         before = set(self.issued)
         done = tuple(self._filled(part, scope, step, signs) for part in parts)
         new = tuple(word for word in self.issued if word not in before)
-        self.replies.update((part.id, new) for part in done if isinstance(part, Call) and isinstance(part.id, str))
+        self.replies.update((sign, new) for part in done for sign in _signs(part))
         return done
 
     def _filled(self, part: Part, scope: str, step: int, signs: bool) -> Part:
@@ -210,11 +211,22 @@ class Issuer:
                 return Summary(text=f"In short. {self.canary(scope, step)}") if text is AUTO else part
             case Call(id=id):
                 return replace(part, id=self.new_call_id()) if id is AUTO else part
-            case Text():
-                return part
+            case Text(text=text):
+                return Text(f"It is 3C. Done. [{ANSWER}{secrets.token_hex(4)}]") if text is AUTO else part
 
     def _mac(self, *fields: str) -> str:
         return hmac.new(self._key, json.dumps(fields).encode(), hashlib.sha256).hexdigest()
+
+
+ANSWER: Final = "answer-"
+
+
+def _signs(part: Part) -> list[str]:
+    """What a reply is known by when it comes back: the ids of its calls, or the sign in its answer."""
+    if isinstance(part, Call):
+        return [part.id] if isinstance(part.id, str) else []
+    text = part.text if isinstance(part, Text) else None
+    return re.findall(rf"{ANSWER}[0-9a-f]{{8}}", text) if isinstance(text, str) else []
 
 
 def needle(opaque: str) -> str:

@@ -66,9 +66,14 @@ def calls_json(parts: Sequence[Part]) -> list[dict[str, Any]]:
     return [{"id": c.id, "type": "function", "function": {"name": c.name, "arguments": arguments_of(c)}} for c in calls]
 
 
+def texts_of(parts: Sequence[Part]) -> list[str | None]:
+    """The visible texts of a reply in order."""
+    return [is_set(part.text) for part in parts if isinstance(part, Text)]
+
+
 def visible(parts: Sequence[Part], silent: str | None) -> str | None:
     """The `content` of a reply."""
-    texts = [part.text for part in parts if isinstance(part, Text)]
+    texts = texts_of(parts)
     return joined(texts) if texts else silent
 
 
@@ -94,7 +99,9 @@ def call_deltas(parts: Sequence[Part], pieces: int) -> Iterator[dict[str, Any]]:
         function = call["function"]
         head = {"index": index, **call, "function": {"name": function["name"], "arguments": ""}}
         yield {"tool_calls": [head]}
-        yield from ({"tool_calls": [{"index": index, "function": {"arguments": s}}]} for s in cut(function["arguments"], pieces))
+        yield from (
+            {"tool_calls": [{"index": index, "function": {"arguments": s}}]} for s in cut(function["arguments"], pieces)
+        )
 
 
 def plain_deltas(parts: Sequence[Part], voice: Voice, pieces: int) -> Iterator[dict[str, Any]]:
@@ -102,7 +109,7 @@ def plain_deltas(parts: Sequence[Part], voice: Voice, pieces: int) -> Iterator[d
     thoughts = reasoning_of(parts)
     yield {k: v for k, v in voice.opening.items() if thoughts or k != voice.key}
     yield from text_deltas(parts, voice.key, thoughts, pieces)
-    yield from text_deltas(parts, "content", [part.text for part in parts if isinstance(part, Text)], pieces)
+    yield from text_deltas(parts, "content", texts_of(parts), pieces)
     yield from call_deltas(parts, pieces)
 
 
@@ -111,7 +118,12 @@ def finish(parts: Sequence[Part]) -> str:
     return "tool_calls" if any(isinstance(part, Call) for part in parts) else "stop"
 
 
-USAGE = {"prompt_tokens": 10, "completion_tokens": 10, "total_tokens": 20, "completion_tokens_details": {"reasoning_tokens": 5}}
+USAGE = {
+    "prompt_tokens": 10,
+    "completion_tokens": 10,
+    "total_tokens": 20,
+    "completion_tokens_details": {"reasoning_tokens": 5},
+}
 
 
 def completion(choices: Sequence[Sequence[Part]], voice: Voice, model: str) -> dict[str, Any]:
@@ -121,14 +133,24 @@ def completion(choices: Sequence[Sequence[Part]], voice: Voice, model: str) -> d
         {"index": i, "message": write(parts, voice), "finish_reason": finish(parts), "logprobs": None}
         for i, parts in enumerate(choices)
     ]
-    head = {"id": f"chatcmpl-{secrets.token_hex(6)}", "object": "chat.completion", "created": 1790000000, "model": model}
+    head = {
+        "id": f"chatcmpl-{secrets.token_hex(6)}",
+        "object": "chat.completion",
+        "created": 1790000000,
+        "model": model,
+    }
     return {**head, "choices": rows, "usage": USAGE, **voice.extra}
 
 
 def chunks(choices: Sequence[Sequence[Part]], voice: Voice, model: str, *, pieces: int, tail: bool) -> Iterator[str]:
     """The same reply as server-sent events."""
     write = voice.deltas or plain_deltas
-    head = {"id": f"chatcmpl-{secrets.token_hex(6)}", "object": "chat.completion.chunk", "created": 1790000000, "model": model}
+    head = {
+        "id": f"chatcmpl-{secrets.token_hex(6)}",
+        "object": "chat.completion.chunk",
+        "created": 1790000000,
+        "model": model,
+    }
 
     def event(rows: list[dict[str, Any]], **more: Any) -> str:
         return f"data: {json.dumps({**head, 'choices': rows, **voice.extra, **more})}\n\n"
@@ -152,7 +174,10 @@ def mistral_message(parts: Sequence[Part], voice: Voice) -> dict[str, Any]:
     if thoughts:
         said = message["content"]
         texts = [{"type": "text", "text": said}] if said else []
-        message["content"] = [*({"type": "thinking", "thinking": [{"type": "text", "text": t}], "closed": True} for t in thoughts), *texts]
+        message["content"] = [
+            *({"type": "thinking", "thinking": [{"type": "text", "text": t}], "closed": True} for t in thoughts),
+            *texts,
+        ]
     return message
 
 
@@ -162,5 +187,5 @@ def mistral_deltas(parts: Sequence[Part], voice: Voice, pieces: int) -> Iterator
     for text in reasoning_of(parts):
         for piece in cut(text or "", pieces):
             yield {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": piece}]}]}
-    yield from text_deltas(parts, "content", [part.text for part in parts if isinstance(part, Text)], pieces)
+    yield from text_deltas(parts, "content", texts_of(parts), pieces)
     yield from call_deltas(parts, pieces)

@@ -1,0 +1,271 @@
+"""A running strict host: a real HTTP server on loopback that judges, answers, and keeps what it received.
+
+The judge, the voice and their sources stand in `_strict`; this file knows the order of the steps and no host.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import _claude_voice, _judges, _openrouter, _voices
+from ._claude_case import ADAPTIVE, MANUAL, Case, Memory, content_of
+from ._law import MARK, Refusal, Verdict, calls_of, matches
+from ._script import Issuer, Part, Reply, Script, Sealed, Turn, reply_for, step_of
+from ._server import Answer, Server
+from ._strict import JUDGES
+from ._voices import Voice
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Captured:
+    """One request as it came over the wire. `repr` shows no body."""
+
+    path: str
+    headers: Mapping[str, str] = field(repr=False)
+    """Names in lower case."""
+    raw: bytes = field(repr=False)
+    json: Any = field(repr=False)
+    """The parsed body, None if it is no JSON."""
+    status: int
+    refusal: str | None = None
+    """The error message that went back, None if the request was taken."""
+    prompt: str | None = field(default=None, repr=False)
+    """What the model would see, where the host's own package renders it (DeepSeek)."""
+    reply: Any = field(default=None, repr=False)
+    """The whole reply as a non-streaming client gets it."""
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """The messages of the body."""
+        return list(self.json["messages"])
+
+
+class StrictHost:
+    """A running strict host. Mutable: it records requests and what it issued, until `reset`."""
+
+    def __init__(self, name: str, *, script: Script = None, steps: int = 2, **options: Any) -> None:
+        if name not in JUDGES:
+            raise ValueError(f"strict_host: no host {name!r}; there are: {', '.join(sorted(JUDGES))}")
+        judge = JUDGES[name]
+        surplus = sorted(set(options) - set(judge.options))
+        if surplus:
+            raise ValueError(
+                f"strict_host({name!r}): no option {surplus[0]!r}; there are: script, steps, {', '.join(judge.options)}"
+            )
+        if options.get("filler", "any") not in _judges.FILLERS:
+            raise ValueError(
+                f"strict_host({name!r}): no filler {options['filler']!r}; there are: {', '.join(_judges.FILLERS)}"
+            )
+        self.kind, self.judge = name, judge
+        self.options: dict[str, Any] = {**judge.options, **options}
+        self._defaults = (script, steps, dict(self.options))
+        self.script, self.steps = script, steps
+        self.requests: list[Captured] = []
+        self._issuer = Issuer(name, judge.new_call_id)
+        self._memory = Memory()
+        self._lock = threading.Lock()
+        self._server = Server(self._answer)
+
+    def __repr__(self) -> str:
+        return f"<strict host {self.kind} at {self.name}: {len(self.requests)} requests, {len(self.refusals)} refused>"
+
+    @property
+    def name(self) -> str:
+        """`127.0.0.1:PORT`: what an Origin of this host holds."""
+        return f"127.0.0.1:{self._server.port}"
+
+    @property
+    def url(self) -> str:
+        """The base URL to give to a client."""
+        return f"http://{self.name}{self.judge.base}"
+
+    @property
+    def endpoint(self) -> str:
+        """The full URL that a client ends up calling."""
+        return self.url + self.judge.route
+
+    @property
+    def dialect(self) -> str:
+        """`chat` or `anthropic`."""
+        return self.judge.dialect
+
+    @property
+    def model(self) -> str:
+        """A model name of the real host."""
+        return self.judge.model
+
+    @property
+    def alias(self) -> dict[str, str]:
+        """For `Policy(aliases=...)`: this address is treated as the real host."""
+        return {self.name: self.judge.alias}
+
+    @property
+    def last(self) -> Captured:
+        """The newest request."""
+        return self.requests[-1]
+
+    @property
+    def refusals(self) -> list[str]:
+        """The error messages that went back, oldest first."""
+        return [r.refusal for r in self.requests if r.refusal is not None]
+
+    @property
+    def issued(self) -> Mapping[str, str]:
+        """What to search other bodies for -> the upstream it was issued under ("" where there is none)."""
+        return dict(self._issuer.issued)
+
+    @property
+    def saw_mark(self) -> bool:
+        """Whether our mark was in any body."""
+        return any(MARK in r.raw for r in self.requests)
+
+    def lost(self, request: Captured | None = None) -> list[str]:
+        """What this host issued with the replies in a request's history and cannot read in it (default: the last request).
+
+        A reply is known by the ids of its calls, or by the default model's own last line. Reasoning under a key that the
+        host does not read is lost.
+        """
+        messages = (request or self.last).messages
+        found: list[str] = []
+        for sign, words in dict(self._issuer.replies).items():
+            for message in messages:
+                if message.get("role") == "assistant" and sign in json.dumps(message):
+                    readable = json.dumps({key: message[key] for key in self.judge.reads if key in message})
+                    found += [word for word in words if word not in readable]
+        return found
+
+    def reset(self, *, script: Script = None, steps: int | None = None, **options: Any) -> None:
+        """Forget requests and what was issued, go back to the options of the start, and change those that are given."""
+        with self._lock:
+            first_script, first_steps, first_options = self._defaults
+            self.script = first_script if script is None else script
+            self.steps = first_steps if steps is None else steps
+            self.options = {**first_options, **options}
+            self.requests.clear()
+            self._issuer.reset()
+            self._memory.by_key.clear()
+
+    def start(self) -> StrictHost:
+        """Open the port."""
+        self._server.start()
+        return self
+
+    def stop(self) -> None:
+        """Close the port."""
+        self._server.stop()
+
+    # One request --------------------------------------------------------------------------------------------------
+
+    def _answer(self, path: str, headers: Mapping[str, str], raw: bytes) -> Answer:
+        with self._lock:
+            try:
+                return self._judged(path, headers, raw)
+            except Exception as error:  # noqa: BLE001  a fault of the host itself must be seen in the test
+                text = f"strict host {self.kind}: {type(error).__name__}: {error}"
+                return self._refused(path, headers, raw, None, Refusal(500, {"error": {"message": text}}, text))
+
+    def _judged(self, path: str, headers: Mapping[str, str], raw: bytes) -> Answer:
+        try:
+            body = json.loads(raw)
+        except ValueError:
+            body = None
+        if not path.endswith(self.judge.route) or not isinstance(body, dict):
+            text = (
+                f"Not Found: {path}" if isinstance(body, dict) else "We could not parse the JSON body of your request."
+            )
+            refusal = _judges.openai_error(text, status=404 if isinstance(body, dict) else 400)
+            return self._refused(path, headers, raw, body, refusal)
+        case = Case(body, headers, self._issuer, self._memory)
+        verdict = self.judge.law(case, self.options)
+        if verdict.refusal is not None:
+            return self._refused(path, headers, raw, body, verdict.refusal)
+        return self._spoken(path, headers, raw, case, verdict)
+
+    def _refused(self, path: str, headers: Mapping[str, str], raw: bytes, body: Any, refusal: Refusal) -> Answer:
+        status, said, text = refusal
+        self.requests.append(
+            Captured(path=path, headers=headers, raw=raw, json=body, status=status, refusal=text, reply=said)
+        )
+        return Answer(status=status, body=json.dumps(said).encode())
+
+    def _spoken(self, path: str, headers: Mapping[str, str], raw: bytes, case: Case, verdict: Verdict) -> Answer:
+        body = case.body
+        turn = self._turn(case)
+        reply = reply_for(self.script, self.steps, turn)
+        if reply.status != 200:
+            text = "Service unavailable"
+            return self._refused(path, headers, raw, body, _judges.openai_error(text, status=reply.status))
+        model = case.model or self.model
+        choices = [self._filled(parts, turn.step, model) for parts in (reply.parts, *reply.more)]
+        if self.dialect == "anthropic":
+            self._memory.note(choices[0], case)
+            whole = _claude_voice.message(choices[0], model)
+        else:
+            whole = _voices.completion(choices, self._voice(model), model)
+        self.requests.append(
+            Captured(path=path, headers=headers, raw=raw, json=body, status=200, prompt=verdict.prompt, reply=whole)
+        )
+        if not body.get("stream"):
+            return Answer(body=json.dumps(whole).encode())
+        events = list(self._events(choices, whole, model, reply, body))
+        return Answer(events=events[: reply.cut], broken=reply.cut is not None)
+
+    def _filled(self, parts: Sequence[Part], step: int, model: str) -> tuple[Part, ...]:
+        upstream = self._upstream(model)
+        signs, seals = (upstream.signs, upstream.seals) if upstream else (self.judge.signs, self.judge.seals)
+        kept = [part for part in parts if seals or not isinstance(part, Sealed)]
+        return self._issuer.fill(kept, scope=upstream.name if upstream else "", step=step, signs=signs)
+
+    def _upstream(self, model: str) -> _openrouter.Upstream | None:
+        return next((u for u in self.judge.upstreams if matches(model, u.models)), None)
+
+    def _voice(self, model: str) -> Voice:
+        upstream = self._upstream(model)
+        return upstream.voice() if upstream else self.judge.voice
+
+    def same_upstream(self, request: Captured, scope: str) -> bool:
+        """Whether a request went to the vendor that something was issued under. Always so where there is one vendor."""
+        upstream = self._upstream(str(request.json.get("model", ""))) if isinstance(request.json, dict) else None
+        return upstream is None or upstream.name == scope
+
+    def _events(
+        self,
+        choices: Sequence[Sequence[Part]],
+        whole: dict[str, Any],
+        model: str,
+        reply: Reply,
+        body: Mapping[str, Any],
+    ) -> Iterator[str]:
+        if self.dialect == "anthropic":
+            return _claude_voice.events(whole, reply.pieces)
+        tail = reply.tail or bool((body.get("stream_options") or {}).get("include_usage"))
+        return _voices.chunks(choices, self._voice(model), model, pieces=reply.pieces, tail=tail)
+
+    def _turn(self, case: Case) -> Turn:
+        answered = sum(1 for r in self.requests if r.status == 200)
+        if self.dialect == "anthropic":
+            step = step_of(case.messages, lambda m: any(b.get("type") == "tool_use" for b in content_of(m)))
+            thinking = case.mode in (MANUAL, ADAPTIVE)
+        else:
+            step = step_of(case.body["messages"], lambda m: bool(calls_of(m)))
+            thinking = not _judges.thinking_off(case.body)
+        return Turn(case.body, step, answered, thinking, bool(case.body.get("tools")))
+
+
+@contextmanager
+def strict_host(name: str, *, script: Script = None, steps: int = 2, **options: Any) -> Iterator[StrictHost]:
+    """A strict host for the time of a `with` block.
+
+    `name` is a key of JUDGES. `steps` is how many calls the scripted model makes before it answers; `script` replaces the
+    model: a list of replies in order of requests, or a function of a Turn. Other options are those of the judge.
+    """
+    host = StrictHost(name, script=script, steps=steps, **options).start()
+    try:
+        yield host
+    finally:
+        host.stop()
