@@ -6,14 +6,14 @@ Must not know which hosts there are, what a message looks like, or what the call
 
 from __future__ import annotations
 
-import datetime as dt  # noqa: TC003 -- get_type_hints(Rule) finds it
+import datetime as dt
 import fnmatch
 import re
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal, get_args
 
-from ._origin import Dialect  # noqa: TC001 -- get_type_hints(Rule) finds it
+from ._origin import Dialect
 
 Window = Literal["none", "current_turn", "last_assistant", "all", "all_if_tools", "all_once_tools_used"]
 Requirement = Literal["required", "recommended", "optional", "ignored", "forbidden"]

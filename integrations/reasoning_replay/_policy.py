@@ -19,7 +19,7 @@ MISSING = ("host", "leave", "disable_thinking", "raise")
 SEALED = ("strict", "family")
 
 
-class BadPolicy(ValueError):  # noqa: N818 -- it says what it is
+class BadPolicy(ValueError):
     """A value that no policy may have; the message says which are allowed."""
 
 

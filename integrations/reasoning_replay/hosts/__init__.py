@@ -18,7 +18,7 @@ __all__ = ["builtin", "load_hosts"]
 def builtin() -> tuple[Host, ...]:
     """The library's own rule files, read at the first call; the same tuple ever after."""
     found = {file.name: file for file in files(__name__).iterdir() if file.name.endswith(".toml")}
-    hosts = tuple(parse(found[name].read_text("utf-8"), f"hosts/{name}") for name in sorted(found))
+    hosts = tuple(parse(found[name].read_text("utf-8"), f"hosts/{name}", tested=True) for name in sorted(found))
     check(hosts)
     return hosts
 
