@@ -1,0 +1,347 @@
+"""The decision: which reasoning goes back, and why.
+
+Rule 1: all that decides is in this file; what a host wants of the request itself stands in `_guards`.
+Rule 2: this file knows no host, no wire key and no framework. It sees shapes, one rule and one request.
+Contract: `plan` gives every row a `Decision`, or None where the message goes as it is. Same input, same plan.
+A decision is made once for each shape inside or outside the window and the scope of what is required, never per message.
+REASONS is also read by the docs and by `_report`. A new code needs a sentence there and a test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
+
+from . import _guards
+from ._history import WINDOWS, History, Message, Part
+from ._origin import Origin, Reach, accepts
+from ._rules import Choice, Policy, Rule
+
+Action = Literal["keep", "drop", "fill", "restore", "rename", "sentinel", "guard"]
+
+REASONS: dict[str, str] = {
+    "own": "The host wrote it and takes it back.",
+    "own_renamed": "The host wrote it and takes it back under another field.",
+    "own_unsigned": "The host's own text; its signature went, since this host takes none.",
+    "filler": "A blank placeholder that the host takes where it demands the field.",
+    "filler_dropped": "A blank placeholder where the host demands none.",
+    "window": "An earlier turn: the host does not take its reasoning any more.",
+    "prefix": "An earlier block cannot be proven, and this model binds every block to what came before it.",
+    "foreign": "Another host, or another vendor behind the same router, wrote it.",
+    "sealed": "The host cannot open it: other dialect, model, account or key.",
+    "unknown_origin": "Nothing says which host wrote it; adopt(messages, origin) does.",
+    "forbidden": "The host refuses reasoning from this model's earlier replies.",
+    "not_taken": "The host does not take this field.",
+    "unsigned": "The host refuses reasoning without a signature.",
+    "refused": "The host refuses this kind of block.",
+    "empty": "An empty value that this host does not need.",
+    "missing": "The host demands the field, and the reasoning for it is not there.",
+    "emptied": "Nothing was left of the message, and an empty one is refused.",
+    "reasoning_only": "Only reasoning was left of the message, and the host refuses that.",
+    "thinking_off": "Thinking was switched off for this request.",
+    "forced_tools": "Thinking went: the host refuses it where a tool is forced.",
+    "budget": "The thinking budget was capped, or thinking went: max_tokens leaves no room for it.",
+    "lead_block": "Thinking went: the running tool loop does not begin with a block of this host.",
+    "disabled": "Thinking was switched off, as the policy asks where required reasoning is missing.",
+    "fault": "A fault inside reasoning-replay: everything was stripped, and the call went on.",
+}
+"""Reason code → one sentence for people."""
+
+TAKEN: dict[str, frozenset[str]] = {"anthropic": frozenset({"thinking_blocks", "content.thinking"})}
+"""Dialect → carriers that can reach its wire. Absent: all; in the chat dialect the rule's `write` says it."""
+
+ORDERED: dict[str, tuple[str, str]] = {"anthropic": ("thinking_blocks", "content.thinking")}
+"""Dialect whose wire keeps blocks in order → the carrier that loses the order, and the one that keeps it."""
+
+STRING_CARRIERS = ("reasoning_content", "reasoning", "reasoning_text")
+"""Carriers that hold readable text as one string, in the order they are looked for."""
+
+
+class Act(NamedTuple):
+    """What happens to one part."""
+
+    action: Action
+    reason: str
+    to: str | None = None
+    """The carrier that it is written to, where that is another one."""
+
+
+class Decision(NamedTuple):
+    """What happens to one message."""
+
+    acts: tuple[Act, ...] = ()
+    """One for each part of the shape, in order."""
+    fill: tuple[str, str] | None = None
+    """Carrier and text of the placeholder that the host demands."""
+    remove: str | None = None
+    """The reason why the whole message is left out."""
+    blank_content: bool = False
+    """Only reasoning is left: the content is to be an empty string, never null."""
+
+
+class Row(NamedTuple):
+    """One line of a report: sizes and names, never text."""
+
+    index: int | None
+    """Place in the caller's list; None for the request itself."""
+    output: int | None
+    """Place in the planned list; None where the message was left out."""
+    role: str
+    action: Action
+    reason: str
+    fields: tuple[str, ...]
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A plan before it is written: one decision a row, and the request's parameters."""
+
+    history: History
+    decisions: list[Decision | None]
+    request: Mapping[str, Any] | None
+    guards: tuple[str, ...] = ()
+    """Reasons of the guards that had something to do."""
+    missing: int | None = None
+    """The first row where required reasoning is missing, before any fill."""
+
+    def count(self, reason: str) -> int:
+        """How many messages have a part that was decided with this reason."""
+        hits = {
+            id(decision): any(act.reason == reason for act in decision.acts)
+            for decision in self.decisions
+            if decision is not None
+        }
+        return sum(decision is not None and hits[id(decision)] for decision in self.decisions)
+
+    def rows(self) -> Iterator[Row]:
+        """The lines of the report, in the order of the messages."""
+        for reason in self.guards:
+            yield Row(None, None, "request", "guard", reason, ("thinking",), 0)
+        removed = 0
+        for index, decision in enumerate(self.decisions):
+            shape = self.history.message(index)
+            gone = decision is not None and decision.remove is not None
+            output = None if gone else index - removed
+            removed += gone
+            if decision is not None:
+                yield from _lines(index, output, shape, decision, self.history.sizes.get(index, ()))
+
+
+def _lines(index: int, output: int | None, shape: Message, decision: Decision, sizes: tuple[int, ...]) -> Iterator[Row]:
+    grouped: dict[tuple[Action, str], tuple[list[str], int]] = {}
+    for part, act, size in zip(shape.parts, decision.acts, sizes, strict=True):
+        names, total = grouped.get((act.action, act.reason), ([], 0))
+        if (name := act.to or part.carrier) not in names:
+            names.append(name)
+        grouped[act.action, act.reason] = names, total + size
+    for (action, reason), (names, total) in grouped.items():
+        yield Row(index, output, shape.role, action, reason, tuple(names), total)
+    if decision.fill is not None:
+        carrier, text = decision.fill
+        yield Row(index, output, shape.role, "fill", "missing", (carrier,), len(text.encode()))
+    if decision.remove is not None:
+        yield Row(index, None, shape.role, "drop", decision.remove, (), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """Everything that stays the same while one history is planned."""
+
+    rule: Rule
+    target: Origin
+    reach: Reach
+    policy: Policy
+    writes: tuple[str, ...] | None
+    """Carriers that the rule writes; None: every carrier goes under its own name."""
+    reason: str
+    """Why reasoning outside the window goes."""
+    window: str
+    strip: str | None = None
+    """Why what would stay goes all the same: a guard switched thinking off."""
+
+
+def plan(
+    history: History,
+    choice: Choice,
+    target: Origin,
+    reach: Reach,
+    policy: Policy,
+    request: Mapping[str, Any] | None = None,
+) -> Draft:
+    """Decides every row. Changes no argument; plans nothing for its own result.
+
+    Raises nothing: what is missing is told in `Draft.missing`, and what to do about it is the caller's policy.
+    """
+    rule = choice.rule
+    writes = rule.write if target.dialect == "chat" and rule.write and rule.write != ("same",) else None
+    reason = "thinking_off" if choice.thinking == "off" else "forbidden" if rule.requirement == "forbidden" else "window"
+    case = _Case(rule, target, reach, policy, writes, reason, "none" if rule.requirement == "forbidden" else rule.window)
+    decisions, missing = _decide_rows(history, case, WINDOWS[case.window](history))
+    if "prefix" in rule.bound and (first := _after_unproven(history, decisions)):
+        case = _Case(rule, target, reach, policy, writes, "prefix", case.window)
+        decisions, missing = _decide_rows(history, case, max(first, WINDOWS[case.window](history)))
+    guarded = _guards.run(rule.guards, request, leads=_leads(history, decisions)) if request is not None else []
+    strip = next((done.reason for done in guarded if done.strip), None)
+    if strip is not None:
+        decisions, missing = _decide_rows(history, replace(case, strip=strip), WINDOWS[case.window](history))
+    new_request = guarded[-1].request if guarded else request
+    return Draft(history, decisions, new_request, tuple(done.reason for done in guarded), missing)
+
+
+def _decide_rows(history: History, case: _Case, first: int) -> tuple[list[Decision | None], int | None]:
+    """A decision for each row, by zones: before and inside the window, before and inside the scope of what is required."""
+    total = len(history.rows)
+    scope = _scope_start(history, case.rule)
+    edges = sorted({0, min(first, total), min(scope, total), total})
+    decisions: list[Decision | None] = []
+    missing: int | None = None
+    for start, end in zip(edges, edges[1:], strict=False):
+        rows = history.rows[start:end]
+        made = {
+            number: _decide(history.shapes[number], case, inside=start >= first, scoped=start >= scope)
+            for number in set(rows)
+        }
+        decisions += [made[number][0] for number in rows]
+        lacking = {number for number, (_, lacks) in made.items() if lacks}
+        if lacking and missing is None:
+            missing = next(start + offset for offset, number in enumerate(rows) if number in lacking)
+    return decisions, missing
+
+
+def _scope_start(history: History, rule: Rule) -> int:
+    if rule.missing is None:
+        return len(history.rows)
+    return history.turn_start if rule.missing.on in ("current_turn", "first_call") else 0
+
+
+def _decide(shape: Message, case: _Case, *, inside: bool, scoped: bool) -> tuple[Decision | None, bool]:
+    """The decision for one shape, and whether required reasoning is missing there."""
+    if shape.role != "assistant":
+        return (Decision() if shape.spare else None), False
+    scoped = scoped and (shape.calls_tools or (case.rule.missing is not None and case.rule.missing.on in _ANY_MESSAGE))
+    acts = tuple(_judge(part, case, inside=inside, scoped=scoped) for part in shape.parts)
+    if case.strip is not None:
+        acts = tuple(act if act.action == "drop" else Act("drop", case.strip) for act in acts)
+    if case.writes is not None:
+        acts = _place(shape.parts, acts, case.writes, case.rule)
+    elif shape.ordered and case.target.dialect in ORDERED:
+        source, target = ORDERED[case.target.dialect]
+        acts = tuple(
+            act._replace(to=target) if act.action == "keep" and part.carrier == source else act
+            for part, act in zip(shape.parts, acts, strict=True)
+        )
+    kept = any(act.action != "drop" for act in acts)
+    has_field = any(
+        act.action != "drop" and (case.writes is None or (act.to or part.carrier) in case.writes)
+        for part, act in zip(shape.parts, acts, strict=True)
+    )
+    lacks = scoped and not has_field
+    fill = _fill(case) if lacks else None
+    remove = _remove_bare(acts, case.rule) if shape.parts and not shape.visible else None
+    if remove is not None:
+        return Decision(acts, None, remove), False
+    return Decision(acts, fill, None, blank_content=kept and not shape.visible), lacks
+
+
+_ANY_MESSAGE = ("all_assistant", "current_turn")
+
+
+def _remove_bare(acts: tuple[Act, ...], rule: Rule) -> str | None:
+    """Why a message without content and calls is left out; None where it may stay with its own reasoning alone."""
+    real = any(act.action != "drop" and act.reason != "filler" for act in acts)
+    if not real:
+        return "emptied"
+    return "reasoning_only" if "no_empty" in rule.guards else None
+
+
+def _judge(part: Part, case: _Case, *, inside: bool, scoped: bool) -> Act:
+    """Window, then origin, then what the rule says of signatures and kinds."""
+    rule, policy = case.rule, case.policy
+    if part.value != "text" and not part.marked and not part.origins:
+        return _judge_filler(part, case, scoped=scoped)
+    if not inside:
+        return Act("drop", case.reason)
+    taken = TAKEN.get(case.target.dialect)
+    if taken is not None and part.carrier not in taken:
+        return Act("drop", "not_taken")
+    origins = part.origins
+    if origins is None and policy.unknown_origin != "trust":
+        if not isinstance(policy.unknown_origin, Origin):
+            return Act("drop", "unknown_origin")
+        origins = frozenset({policy.unknown_origin})
+    sealed = part.kind != "text"
+    if origins is not None and not any(accepts(case.target, origin, case.reach, sealed=sealed) for origin in origins):
+        opens = sealed and any(accepts(case.target, origin, case.reach, sealed=False) for origin in origins)
+        return Act("drop", "sealed" if opens else "foreign")
+    if part.redacted and "redacted" in rule.refuses:
+        return Act("drop", "refused")
+    if part.kind == "text" and rule.signature == "required":
+        return Act("drop", "unsigned")
+    if sealed and rule.signature == "forbidden":
+        return Act("keep", "own_unsigned") if part.kind == "signed" else Act("drop", "refused")
+    if part.value == "empty" and rule.empty == "omit" and not sealed:
+        return Act("drop", "empty")
+    return Act("keep", "own")
+
+
+def _judge_filler(part: Part, case: _Case, *, scoped: bool) -> Act:
+    fill = case.rule.missing.fill if case.rule.missing is not None else None
+    same = (part.value == "empty" and fill == "") or (part.value == "blank" and fill == " ")
+    return Act("keep", "filler") if same and scoped else Act("drop", "filler_dropped")
+
+
+def _place(parts: tuple[Part, ...], acts: tuple[Act, ...], writes: tuple[str, ...], rule: Rule) -> tuple[Act, ...]:
+    """Puts what was kept under the carriers that the rule writes: in place, renamed, or not at all."""
+    placed = list(acts)
+    there = {part.carrier for part, act in zip(parts, acts, strict=True) if act.action == "keep"}
+    source = next((carrier for carrier in (*rule.read, *STRING_CARRIERS) if carrier in there), None)
+    source = source if source in STRING_CARRIERS else next((c for c in STRING_CARRIERS if c in there), None)
+    target = next((carrier for carrier in writes if carrier in _TEXT_TARGETS and carrier not in there), None)
+    satisfied = any(carrier in there for carrier in writes)
+    for number, (part, act) in enumerate(zip(parts, acts, strict=True)):
+        if act.action != "keep" or part.carrier in writes:
+            continue
+        if part.carrier == source and target is not None:
+            placed[number] = Act("rename", "own_renamed", target)
+        elif rule.strict or not satisfied:
+            placed[number] = Act("drop", "not_taken")
+    return tuple(placed)
+
+
+_TEXT_TARGETS = (*STRING_CARRIERS, "content.thinking")
+"""Carriers that readable text from another carrier can be written to."""
+
+
+def _fill(case: _Case) -> tuple[str, str] | None:
+    missing = case.rule.missing
+    if missing is None or missing.fill is None or case.policy.missing == "leave":
+        return None
+    writes = case.writes or (() if case.target.dialect == "chat" else ("content.thinking",))
+    carrier = next((name for name in writes if name in _TEXT_TARGETS), None)
+    return None if carrier is None else (carrier, missing.fill)
+
+
+def _after_unproven(history: History, decisions: list[Decision | None]) -> int:
+    """The row after the last sealed part whose origin is not known; 0 where all are known."""
+    for row in range(len(decisions) - 1, -1, -1):
+        decision = decisions[row]
+        if decision is not None and any(
+            act.reason == "unknown_origin" and part.kind != "text"
+            for part, act in zip(history.message(row).parts, decision.acts, strict=True)
+        ):
+            return row + 1
+    return 0
+
+
+def _leads(history: History, decisions: list[Decision | None]) -> bool:
+    """Whether the last tool call of the running turn begins with reasoning that stays. True where there is no call."""
+    for row in range(len(decisions) - 1, history.turn_start - 1, -1):
+        shape = history.message(row)
+        if shape.role == "assistant" and shape.calls_tools:
+            decision = decisions[row]
+            return shape.leads and (decision is None or decision.acts[0].action != "drop")
+    return True
+
+

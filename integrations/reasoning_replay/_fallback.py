@@ -1,0 +1,62 @@
+"""When something inside fails: the call goes on, and no reasoning with it.
+
+Apart from the engine and the rules on purpose: it must work when they do not. It needs the form's `strip` and the one
+small table below. Table: what a host demands on assistant messages even when there is nothing to send.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
+
+from ._guards import without_thinking
+from .forms import form_of
+
+
+class Demand(NamedTuple):
+    """A placeholder that a host wants instead of nothing."""
+
+    names: tuple[str, ...]
+    """Host names and hints."""
+    models: str
+    """Glob on the model's name; first match wins."""
+    fill: str | None
+
+
+DEMANDS = (
+    # DeepSeek's guide, 2026-11-30: 400 without the field from V3.2 on; the R1 models refused it.
+    Demand(("api.deepseek.com", "deepseek"), "*deepseek-r1*", None),
+    Demand(("api.deepseek.com", "deepseek"), "*", ""),
+    # "reasoning_content is missing in assistant tool call message", many reports 2026; "" is taken.
+    Demand(("api.moonshot.ai", "api.moonshot.cn", "moonshot"), "*", ""),
+    # The same models behind OpenRouter pass the first party's refusal on.
+    Demand(("openrouter.ai", "openrouter"), "*deepseek*", ""),
+    Demand(("openrouter.ai", "openrouter"), "*kimi*", ""),
+    # models.dev and two clients, 2026-11: the field on every assistant message.
+    Demand(("api.fireworks.ai", "fireworks_ai"), "*kimi-k3*", ""),
+    Demand(("api.fireworks.ai", "fireworks_ai"), "*deepseek-v4*", ""),
+)
+
+
+def demanded(host: str, hint: str | None, model: str | None) -> str | None:
+    """The placeholder that the host demands of this model; None where it demands none."""
+    for demand in DEMANDS:
+        if (host in demand.names or hint in demand.names) and fnmatchcase((model or "").lower(), demand.models):
+            return demand.fill
+    return None
+
+
+def stripped(
+    messages: Any, *, form: str, dialect: str, host: str, hint: str | None, model: str | None, request: Any
+) -> tuple[list[Any], Mapping[str, Any] | None]:
+    """Messages without any reasoning, and the parameters that such messages pass with.
+
+    In the anthropic dialect thinking is switched off: with it on, a tool turn without its block is refused.
+    """
+    rows: Sequence[Any] = [
+        message if isinstance(message, Mapping) else message.model_dump(exclude_unset=True) for message in messages
+    ]
+    fill = demanded(host, hint, model) if dialect == "chat" else None
+    thinks = isinstance(request, Mapping) and ("thinking" in request or "reasoning_effort" in request)
+    return form_of(form).strip(rows, fill), without_thinking(request) if thinks and dialect != "chat" else request

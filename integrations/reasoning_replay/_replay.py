@@ -1,0 +1,505 @@
+"""The doors: prepare, confirm, capture, adopt. The order of the steps stands here and only here.
+
+`prepare`: view → resolve → select → plan → apply. It sends nothing, so it is the dry run too.
+`prepare_safely` is what integrations call: the only broad `except`, and the fallback behind it.
+Logs hold host, model, counts and reason codes, never text; a fault is named by its type only.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from . import _engine
+from ._fallback import stripped
+from ._history import History, HistoryError, Message, Part, replace_rows
+from ._known import Known, Overlay, default_store, first_time
+from ._origin import Origin, Reach, host_of, to_mark
+from ._report import Report
+from ._rules import BadPolicy, Choice, Policy, Rule, disable_thinking, holds_key, select, upstream_of
+from .forms import DEFAULT_FORMS, Form, digest, form_of, listed
+from .hosts import builtin
+
+_log = logging.getLogger("reasoning_replay")
+
+
+class MissingReasoning(ValueError):
+    """`Policy(missing="raise")`: the host demands reasoning that the history does not have."""
+
+    def __init__(self, index: int, host: str) -> None:
+        super().__init__(
+            f"messages[{index}]: {host} demands this message's reasoning, and the history does not have it; "
+            'keep what capture() gave, adopt(messages, origin), or choose another Policy(missing="host")'
+        )
+        self.index = index
+        self.host = host
+
+    def __reduce__(self) -> tuple[type[MissingReasoning], tuple[int, str]]:
+        return MissingReasoning, (self.index, self.host)
+
+
+class Fault(NamedTuple):
+    """Something inside failed and the fallback took over; given to `observers`."""
+
+    host: str
+    error: Exception
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What will be sent. `messages` goes on the wire and is never saved: it has no marks."""
+
+    messages: list[Any]
+    """The very list that was given where nothing changes; unchanged messages are shared."""
+    request: Mapping[str, Any] | None
+    """The call's parameters; the very same object where nothing changes."""
+    report: Report
+    origin: Origin
+    """Where the request goes: the origin of the reply to come."""
+    hint: str | None = None
+    _work: _Work | None = None
+    """What the plan was made of; None for the fallback's plan."""
+
+    @cached_property
+    def known(self) -> Known:
+        """Every payload that this plan keeps, over the store that it was made with. Built on first use."""
+        if self._work is None:
+            return Overlay({}, None)
+        return Overlay(dict.fromkeys(self.kept, frozenset({self.origin})), self._work.known)
+
+    @cached_property
+    def kept(self) -> dict[bytes, int]:
+        """Digest of every payload that this plan keeps → in how many messages."""
+        counts: dict[bytes, int] = {}
+        for name in self._work.kept() if self._work is not None else ():
+            counts[name] = counts.get(name, 0) + 1
+        return counts
+
+    def __repr__(self) -> str:
+        return f"<Plan for {self.origin.host}: {len(self.messages)} messages, {self.report!r}>"
+
+
+class _Work(NamedTuple):
+    """Everything that a plan was made of. Holds messages, so it has no useful `repr`."""
+
+    rows: Sequence[Mapping[str, Any]]
+    form: Form
+    draft: _engine.Draft
+    choice: Choice
+    policy: Policy
+    known: Known | None
+
+    def kept(self) -> list[bytes]:
+        names: list[bytes] = []
+        for row, decision in enumerate(self.draft.decisions):
+            if decision is None or decision.remove is not None or not decision.acts:
+                continue
+            parts = self.draft.history.message(row).parts
+            found = {
+                digest(_written(self.form.payload(self.rows[row], part), act))
+                for part, act in zip(parts, decision.acts, strict=True)
+                if act.action != "drop"
+            }
+            names += found
+        return names
+
+    def __repr__(self) -> str:
+        return f"<work of {len(self.rows)} messages>"
+
+
+def _written(payload: str, act: _engine.Act) -> str:
+    return payload.partition("\0")[0] if act.reason == "own_unsigned" else payload
+
+
+observers: ContextVar[tuple[Callable[[Plan | Fault], None], ...]] = ContextVar("reasoning_replay_observers", default=())
+"""Called with every plan and every fault of this context."""
+
+
+def prepare(
+    messages: Any,
+    *,
+    host: str,
+    model: str | None = None,
+    dialect: str = "chat",
+    form: str | None = None,
+    request: Mapping[str, Any] | None = None,
+    policy: Policy | None = None,
+    hint: str | None = None,
+    upstream: str | None = None,
+    account: str | None = None,
+    known: Known | None = None,
+) -> Plan:
+    """What of the earlier reasoning goes to `host`, and everything else without it. Sends nothing, changes nothing.
+
+    Args:
+        messages: the history, marked by `capture` (or `adopt`); dicts, or SDK objects with `model_dump`.
+        host: a URL, or `name[:port]`. A path matters only for hosts whose rules depend on it.
+        form: how `messages` is written, where that is not the dialect's own form: `litellm`.
+        request: the call's parameters (`tools`, `thinking`, `tool_choice`, `max_tokens` …).
+        hint: what the integration knows of the host when the URL is the caller's own.
+        known: where payloads were seen to come from; the process's own store when none is given.
+
+    Raises:
+        HistoryError: messages that cannot be read; it names the message and what is allowed.
+        OriginError: a host or dialect that cannot be read.
+        BadPolicy: a policy that names something that is not there.
+        MissingReasoning: `Policy(missing="raise")`, and required reasoning is not in the history.
+    """
+    target = Origin(host, dialect=dialect, model=model, upstream=upstream, account=account)
+    store = default_store() if known is None else known
+    plan = _prepare(messages, target, _form_for(form, dialect), request, policy or _DEFAULT, hint, store, _path_of(host))
+    _tell(plan)
+    return plan
+
+
+_DEFAULT = Policy()
+
+
+def _form_for(form: str | None, dialect: str) -> Form:
+    name = form or DEFAULT_FORMS.get(dialect)
+    if name is None:
+        raise HistoryError(f"dialect {dialect!r}: has no form of its own yet; give form=, one of {', '.join(_FORM_NAMES)}")
+    return form_of(name)
+
+
+_FORM_NAMES = ("chat", "litellm", "anthropic")
+
+
+def _path_of(host: str) -> str | None:
+    rest = host.partition("//")[2].partition("/")
+    return f"/{rest[2].partition('?')[0]}" if rest[1] else None
+
+
+def _prepare(
+    messages: Any,
+    target: Origin,
+    form: Form,
+    request: Mapping[str, Any] | None,
+    policy: Policy,
+    hint: str | None,
+    known: Known,
+    path: str | None = None,
+) -> Plan:
+    rows = listed(messages)
+    history = _resolve(form.view(rows, policy.starts_turn), rows, form, known)
+    choice = select(
+        builtin(), target, request, policy=policy, hint=hint, used_tools=history.calls_tools(), path=path
+    )
+    draft = _engine.plan(history, choice, target, _reach(choice, policy), policy, request)
+    if draft.missing is not None:
+        choice, draft = _lacking(choice, draft, target, policy, hint, path)
+    work = _Work(rows, form, draft, choice, policy, known)
+    return _plan_of(messages, work, target, hint)
+
+
+def _plan_of(messages: Any, work: _Work, target: Origin, hint: str | None) -> Plan:
+    draft, choice = work.draft, work.choice
+    out = work.form.apply(work.rows, draft.history, draft.decisions)
+    report = Report(
+        lambda: tuple(draft.rows()), origin=target, rule=choice.rule, thinking=choice.thinking, tools=choice.tools
+    )
+    return Plan(
+        messages=messages if out is work.rows and isinstance(messages, list) else out,
+        request=draft.request,
+        report=report,
+        origin=target,
+        hint=hint,
+        _work=work,
+    )
+
+
+def _reach(choice: Choice, policy: Policy) -> Reach:
+    return Reach(
+        same_host=tuple(policy.same_host),  # type: ignore[arg-type]
+        router=choice.host.router,
+        bound=choice.rule.bound,
+        holds_key=holds_key(choice, policy),
+        upstream_of=lambda model: upstream_of(choice.host, choice.rule, model),
+    )
+
+
+def _lacking(
+    choice: Choice, draft: _engine.Draft, target: Origin, policy: Policy, hint: str | None, path: str | None
+) -> tuple[Choice, _engine.Draft]:
+    """What the policy asks for where required reasoning is missing."""
+    assert draft.missing is not None
+    required = choice.rule.requirement == "required"
+    if policy.missing == "raise" and required:
+        raise MissingReasoning(draft.missing, target.host)
+    if policy.missing != "disable_thinking" or not choice.rule.can_disable:
+        return choice, draft
+    request = disable_thinking(choice, draft.request or {})
+    if request is draft.request:
+        return choice, draft
+    used = draft.history.calls_tools()
+    off = select(builtin(), target, request, policy=policy, hint=hint, used_tools=used, path=path)
+    quiet = _engine.plan(draft.history, off, target, _reach(off, policy), policy, request)
+    return off, replace(quiet, guards=(*draft.guards, "disabled", *quiet.guards))
+
+
+def _resolve(history: History, rows: Sequence[Mapping[str, Any]], form: Form, known: Known) -> History:
+    """Looks up what has no mark; from the end, since stores that count kept payloads count the latest ones."""
+    open_shapes = {number for number, shape in enumerate(history.shapes) if any(map(_is_open, shape.parts))}
+    if not open_shapes:
+        return history
+    changed: dict[int, Message] = {}
+    for row in range(len(rows) - 1, -1, -1):
+        if history.rows[row] in open_shapes:
+            shape = history.message(row)
+            found = _origins(shape, rows[row], form, known)
+            if found != shape.parts:
+                changed[row] = shape._replace(parts=found)
+    return replace_rows(history, changed)
+
+
+def _is_open(part: Part) -> bool:
+    return not part.marked
+
+
+def _origins(shape: Message, row: Mapping[str, Any], form: Form, known: Known) -> tuple[Part, ...]:
+    seen: dict[bytes, frozenset[Origin]] = {}
+    parts: list[Part] = []
+    for part in shape.parts:
+        if part.marked or (part.value != "text" and not isinstance(known, _Allowance)):
+            parts.append(part)
+            continue
+        name = digest(form.payload(row, part))
+        if name not in seen:
+            seen[name] = frozenset(known.origins(name))
+        parts.append(part._replace(origins=seen[name]) if seen[name] else part)
+    return tuple(parts)
+
+
+class _Allowance:
+    """What a plan kept, to be used up once a message. Mutable; lives for one `confirm`."""
+
+    def __init__(self, kept: Mapping[bytes, int], origin: Origin) -> None:
+        self._left = dict(kept)
+        self._origins = frozenset({origin})
+
+    def note(self, digest: bytes, origin: Origin) -> None:
+        """Nothing: what is on the wire says nothing new of where it came from."""
+
+    def origins(self, digest: bytes) -> frozenset[Origin]:
+        left = self._left.get(digest, 0)
+        self._left[digest] = left - 1
+        return self._origins if left > 0 else frozenset()
+
+
+def confirm(messages: Any, plan: Plan, *, form: str | None = None, request: Mapping[str, Any] | None = None) -> Plan:
+    """The same plan on the wire's copy of its messages: unmarked, and rewritten by a framework in between.
+
+    Only payloads that `plan` kept stay, as often as it kept them, counted from the end (a window cuts the front);
+    renames, fills and guards are applied again. Turn notes are gone from the wire, so the window is not asked again.
+
+    Raises:
+        HistoryError: a wire body that cannot be read.
+    """
+    target = plan.origin
+    if plan._work is None:
+        return _fallback_plan(messages, target, form, request, plan.hint)
+    choice, policy = plan._work.choice, plan._work.policy
+    shape = _form_for(form, target.dialect)
+    rows = listed(messages)
+    history = _resolve(shape.view(rows, None), rows, shape, _Allowance(plan.kept, target))
+    history = replace(history, turn_start=_same_start(plan._work, history))
+    strict = replace(policy, unknown_origin="drop")
+    loose = choice._replace(rule=replace(choice.rule, window="all"))
+    draft = _engine.plan(history, loose, target, _reach(choice, strict), strict, request)
+    return _plan_of(messages, _Work(rows, shape, draft, choice, policy, None), target, plan.hint)
+
+
+def _same_start(work: _Work, history: History) -> int:
+    """Where the turn starts on the wire: as many user messages from the end as in the caller's list.
+
+    The wire has no turn notes, and frameworks join messages, so rows cannot be compared; where the wire has fewer
+    user messages than that, its own count stands.
+    """
+    planned = work.draft.history
+    users = sum(planned.message(row).role == "user" for row in range(planned.turn_start, len(planned.rows)))
+    for row in range(len(history.rows) - 1, -1, -1):
+        users -= history.message(row).role == "user"
+        if users == 0:
+            return min(row, history.turn_start)
+    return history.turn_start
+
+
+def _fallback_plan(
+    messages: Any, target: Origin, form: str | None, request: Mapping[str, Any] | None, hint: str | None
+) -> Plan:
+    name = form or DEFAULT_FORMS.get(target.dialect, "chat")
+    left, request = stripped(
+        messages, form=name, dialect=target.dialect, host=target.host, hint=hint, model=target.model, request=request
+    )
+    row = _engine.Row(None, None, "request", "guard", "fault", (), 0)
+    report = Report((row,), origin=target, rule=None, thinking="unset", tools=False)
+    return Plan(messages=left, request=request, report=report, origin=target, hint=hint)
+
+
+def prepare_safely(
+    messages: Any,
+    *,
+    host: str,
+    model: str | None = None,
+    dialect: str = "chat",
+    form: str | None = None,
+    request: Mapping[str, Any] | None = None,
+    hint: str | None = None,
+    **options: Any,
+) -> Plan:
+    """`prepare` for integrations: a fault inside gives the fallback's plan, and one warning.
+
+    Raises:
+        MissingReasoning, BadPolicy: what the caller asked for.
+    """
+    try:
+        return prepare(
+            messages, host=host, model=model, dialect=dialect, form=form, request=request, hint=hint, **options
+        )
+    except (MissingReasoning, BadPolicy):
+        raise
+    except Exception as error:  # the shim must never break the call
+        target = _target_safely(host, dialect, model)
+        _fault(error, target.host)
+        return _fallback_plan(messages, target, form, request, hint)
+
+
+def confirm_safely(
+    messages: Any, plan: Plan, *, form: str | None = None, request: Mapping[str, Any] | None = None
+) -> Plan:
+    """`confirm` for integrations; on a fault everything is stripped."""
+    try:
+        return confirm(messages, plan, form=form, request=request)
+    except Exception as error:  # the shim must never break the call
+        _fault(error, plan.origin.host)
+        return _fallback_plan(messages, plan.origin, form, request, plan.hint)
+
+
+def _target_safely(host: str, dialect: str, model: str | None) -> Origin:
+    try:
+        return Origin(host, dialect=dialect, model=model)
+    except ValueError:
+        return Origin("custom:unreadable", model=model)
+
+
+def _fault(error: Exception, host: str) -> None:
+    for observer in observers.get():
+        observer(Fault(host, error))
+    if first_time(("fault", host, type(error))):
+        _log.warning(
+            "%s: %s inside reasoning-replay; the call goes on without any reasoning "
+            "(said once; run prepare() on the same messages to see the fault)",
+            host,
+            type(error).__name__,
+        )
+
+
+def _tell(plan: Plan) -> None:
+    for observer in observers.get():
+        observer(plan)
+    if plan._work is None:
+        return
+    target, draft = plan.origin, plan._work.draft
+    if _log.isEnabledFor(logging.DEBUG):
+        _log.debug("%s %s: %s", target.host, target.model, plan.report.counts())
+    if any(part.origins is None and part.value == "text" for shape in draft.history.shapes for part in shape.parts):
+        unknown = draft.count("unknown_origin")
+        if unknown and first_time(("unknown_origin", target.host)):
+            _log.warning(
+                "%s: reasoning of %d message(s) was left out, since nothing says which host wrote it; "
+                "reasoning_replay.adopt(messages, origin) marks a history that you trust (said once)",
+                target.host,
+                unknown,
+            )
+
+
+def capture(
+    reply: Any, origin: Origin, *, form: str | None = None, choice: int = 0, known: Known | None = None
+) -> dict[str, Any]:
+    """The assistant message of a reply, marked if it brought reasoning, ready to be appended to the history.
+
+    Args:
+        reply: a whole reply (dict or SDK object), or its message alone.
+        origin: the host that was really called.
+
+    Raises:
+        HistoryError: not a reply of this form, or a field of the wrong type.
+    """
+    shape = _form_for(form, origin.dialect)
+    return _captured(shape.read(reply, choice), origin, shape, default_store() if known is None else known)
+
+
+def _captured(message: dict[str, Any], origin: Origin, form: Form, known: Known) -> dict[str, Any]:
+    parts = form.view([message], None).message(0).parts
+    for part in parts:
+        if part.value == "text":
+            known.note(digest(form.payload(message, part)), origin)
+    return form.mark(message, to_mark(origin)) if parts else message
+
+
+class Collector:
+    """A streamed reply put together. Mutable: `feed` every chunk, then take the `result`.
+
+    A stream that was broken off gives the message so far, with nothing sealed in it.
+    """
+
+    def __init__(
+        self, origin: Origin, *, form: str | None = None, choice: int = 0, known: Known | None = None
+    ) -> None:
+        self._origin = origin
+        self._form = _form_for(form, origin.dialect)
+        self._known = default_store() if known is None else known
+        self._stream = self._form.stream(choice)
+
+    def feed(self, chunk: Any) -> None:
+        """Takes the next chunk (a dict or an SDK's object)."""
+        self._stream.feed(chunk)
+
+    def result(self) -> dict[str, Any] | None:
+        """The assistant message so far, marked if it brought reasoning; None while nothing has come."""
+        message = self._stream.result()
+        return None if message is None else _captured(message, self._origin, self._form, self._known)
+
+
+def adopt(messages: Any, origin: Origin, *, form: str | None = None) -> list[Any]:
+    """Marks a stored history as written by `origin`; what has a mark already keeps it.
+
+    Returns the very same list where there was nothing to mark; the caller's messages are never changed.
+
+    Raises:
+        HistoryError: messages that cannot be read.
+    """
+    shape = _form_for(form, origin.dialect)
+    rows = listed(messages)
+    history = shape.view(rows, None)
+    note = to_mark(origin)
+    out = [
+        shape.mark(row, note) if any(map(_is_open, history.message(index).parts)) else messages[index]
+        for index, row in enumerate(rows)
+    ]
+    same = isinstance(messages, list) and all(new is old for new, old in zip(out, messages, strict=True))
+    return messages if same else out
+
+
+def rule_for(
+    host: str,
+    model: str | None = None,
+    *,
+    dialect: str = "chat",
+    request: Mapping[str, Any] | None = None,
+    hint: str | None = None,
+    policy: Policy | None = None,
+) -> Rule:
+    """The rule for a request, its window settled by the request's parameters and the policy.
+
+    Raises:
+        OriginError: a host or dialect that cannot be read.
+    """
+    target = Origin(host_of(host), dialect=dialect, model=model)
+    used = request is None or bool(request.get("tools"))
+    choice = select(builtin(), target, request, policy=policy, hint=hint, used_tools=used, path=_path_of(host))
+    return choice.rule

@@ -1,0 +1,181 @@
+"""Where reasoning sits in a list of messages: one module a form, and what all forms share.
+
+A form reads and writes; it never chooses, compares hosts or imports another form. Forms alone spell message keys.
+A new form is one module with a `Form` and a line in `FORMS`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from hashlib import blake2b
+from importlib import import_module
+from typing import Any, Protocol
+
+from .._engine import Decision
+from .._history import History, HistoryError, Message, Part, StartsTurn
+
+PSF = "provider_specific_fields"
+"""LiteLLM's field for what no standard key holds; the mark lives in it."""
+LAYOUT = "reasoning_layout"
+"""Beside the mark: the order of an interleaved reply, where the form itself cannot say it."""
+TURN = "turn"
+"""The caller's own statement on a message: does it start a turn?"""
+
+Messages = Sequence[Mapping[str, Any]]
+
+
+class Stream(Protocol):
+    """A stream put together. Mutable: it holds what has arrived so far."""
+
+    def feed(self, chunk: Any) -> None: ...
+    def result(self) -> dict[str, Any] | None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """How one form is read and written."""
+
+    name: str
+    view: Callable[[Messages, StartsTurn | None], History]
+    """Messages → history. Raises HistoryError for what cannot be read."""
+    payload: Callable[[Mapping[str, Any], Part], str]
+    """What a part's digest is made of: equal wherever the same reasoning sits."""
+    apply: Callable[[Messages, History, list[Decision | None]], list[Any]]
+    """The planned messages: the very same list where nothing changes, sharing every unchanged message."""
+    strip: Callable[[Messages, str | None], list[Any]]
+    """For the fallback: every carrier gone; the string, where given, put where a chat host demands the field."""
+    read: Callable[[Any, int], dict[str, Any]]
+    """A whole reply and the number of a choice → the assistant message in this form."""
+    mark: Callable[[Mapping[str, Any], dict[str, Any]], dict[str, Any]]
+    """A message and a mark → the message with the mark beside all reasoning that has none."""
+    stream: Callable[[int], Stream]
+    """An empty stream for one choice."""
+
+
+@cache
+def form_of(name: str) -> Form:
+    """The form of that name.
+
+    Raises:
+        HistoryError: no such form.
+    """
+    if name not in _MODULES:
+        raise HistoryError(f"form {name!r}: not known; allowed: {', '.join(_MODULES)}")
+    forms: dict[str, Form] = import_module(f".{_MODULES[name]}", __package__).FORMS
+    return forms[name]
+
+
+_MODULES = {"chat": "chat", "litellm": "chat", "anthropic": "anthropic"}
+
+DEFAULT_FORMS = {"chat": "chat", "anthropic": "anthropic"}
+"""Dialect → the form it is written in when none is named."""
+
+
+def digest(payload: str) -> bytes:
+    """The name of a payload in stores: 16 bytes, from which no text comes back."""
+    return blake2b(payload.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def size_of(text: str) -> int:
+    """Bytes of a text on the wire."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+
+
+def canonical(value: object) -> str:
+    """JSON of a value, equal for equal values."""
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def as_mapping(value: object) -> Mapping[str, Any] | None:
+    """A mapping as it is, an SDK's object as the fields that were set; None for anything else."""
+    if isinstance(value, Mapping):
+        return value
+    dump = getattr(value, "model_dump", None)
+    return dump(exclude_unset=True) if callable(dump) else None
+
+
+def listed(messages: object) -> list[Mapping[str, Any]]:
+    """The messages as mappings; the very same list where they are dicts already.
+
+    Raises:
+        HistoryError: not a list, or a message that is no mapping.
+    """
+    if type(messages) is list and set(map(type, messages)) <= {dict}:
+        return messages
+    if isinstance(messages, str) or not isinstance(messages, Sequence):
+        raise HistoryError(f"messages: a {type(messages).__name__}; allowed: a list of messages")
+    rows: list[Mapping[str, Any]] = []
+    for index, message in enumerate(messages):
+        row = as_mapping(message)
+        if row is None:
+            raise HistoryError(
+                f"messages[{index}]: a {type(message).__name__}; allowed: a dict, or an object with model_dump()"
+            )
+        rows.append(row)
+    return rows
+
+
+def layout_of(kinds: Iterable[tuple[str, int]]) -> list[str] | None:
+    """The layout of a reply from the kind and length of its blocks in order.
+
+    Kinds: `thinking` (a block each), `text` (length in characters), `tool_use`. None where the blocks stand as the form
+    puts them anyway: thinking, then text, then calls.
+    """
+    entries: list[tuple[str, int]] = []
+    for kind, length in kinds:
+        if kind == "text" and entries and entries[-1][0] == "text":
+            entries[-1] = ("text", entries[-1][1] + length)
+        elif kind != "text" or length > 0:
+            entries.append((kind, length))
+    ranks = [_USUAL_ORDER.index(kind) for kind, _ in entries]
+    if ranks == sorted(ranks):
+        return None
+    return [f"{kind}:{length}" if kind == "text" else kind for kind, length in entries]
+
+
+_USUAL_ORDER = ("thinking", "text", "tool_use")
+
+
+def wrong_type(index: int, key: str, value: object, allowed: str) -> HistoryError:
+    """The error for a field of the wrong type. It names the type only: the value may be reasoning."""
+    return HistoryError(f"messages[{index}].{key}: a {type(value).__name__}; allowed: {allowed}")
+
+
+def shape_value(text: str) -> str:
+    """Whether a text is there, blank, or of length 0."""
+    return "text" if text and not text.isspace() else "blank" if len(text) else "empty"
+
+
+def stated_turn(index: int, message: Mapping[str, Any], starts_turn: StartsTurn | None) -> bool | None:
+    """What the message itself or the caller's function says about starting a turn; None: nothing."""
+    stated = message.get(TURN)
+    if stated is not None:
+        if not isinstance(stated, bool):
+            raise wrong_type(index, TURN, stated, "true or false")
+        return stated
+    return starts_turn(message) if starts_turn is not None else None
+
+
+__all__ = [
+    "DEFAULT_FORMS",
+    "LAYOUT",
+    "PSF",
+    "TURN",
+    "Form",
+    "Message",
+    "Messages",
+    "Stream",
+    "as_mapping",
+    "canonical",
+    "digest",
+    "form_of",
+    "layout_of",
+    "listed",
+    "shape_value",
+    "size_of",
+    "stated_turn",
+    "wrong_type",
+]

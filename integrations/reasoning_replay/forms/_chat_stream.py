@@ -1,0 +1,150 @@
+"""A chat reply put together from stream chunks. Mutable: it holds what has arrived so far.
+
+Reads the host's own chunks and LiteLLM's. Strings are joined, details merged by type, index and id (their signature
+comes last), thinking fragments by order; a stream that never finished keeps no sealed part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from . import LAYOUT, PSF, layout_of
+from ._carriers import STRINGS, block_code, detail_code, signature_of, without_signature
+
+_JOINED = {"reasoning.text": "text", "reasoning.summary": "summary", "reasoning.encrypted": "data"}
+"""Detail type → the field whose fragments are joined."""
+
+
+def _get(value: Any, key: str) -> Any:
+    return value.get(key) if isinstance(value, Mapping) else getattr(value, key, None)
+
+
+def _fields(value: Any) -> Mapping[str, Any]:
+    if isinstance(value, Mapping):
+        return value
+    dump = getattr(value, "model_dump", None)
+    return dump(exclude_unset=True) if callable(dump) else {}
+
+
+class ChatStream:
+    """One choice of a streamed chat reply."""
+
+    def __init__(self, choice: int = 0) -> None:
+        self._choice = choice
+        self._texts: dict[str, list[str]] = {}
+        self._content: list[str] | None = None
+        self._details: list[dict[str, Any]] = []
+        self._blocks: list[dict[str, Any]] = []
+        self._open = False
+        self._calls: dict[int, dict[str, Any]] = {}
+        self._psf: dict[str, Any] = {}
+        self._order: list[tuple[str, int]] = []
+        self._seen = self._finished = False
+
+    def feed(self, chunk: Any) -> None:
+        """Takes the next chunk: a dict or an SDK's object. A chunk without this choice changes nothing."""
+        for choice in _get(chunk, "choices") or ():
+            if (_get(choice, "index") or 0) == self._choice:
+                delta = _get(choice, "delta")
+                if delta is not None:
+                    self._delta(_fields(delta))
+                self._finished = self._finished or _get(choice, "finish_reason") is not None
+
+    def _delta(self, delta: Mapping[str, Any]) -> None:
+        self._seen = True
+        for key in STRINGS:
+            if isinstance(delta.get(key), str):
+                self._texts.setdefault(key, []).append(delta[key])
+        for detail in delta.get("reasoning_details") or ():
+            self._detail(dict(_fields(detail)))
+        for block in delta.get("thinking_blocks") or ():
+            self._block(dict(_fields(block)))
+        content = delta.get("content")
+        if isinstance(content, str):
+            self._content = [] if self._content is None else self._content
+            self._content.append(content)
+            if len(content):
+                self._visible("text", len(content))
+        for call in delta.get("tool_calls") or ():
+            self._call(_fields(call))
+        if isinstance(delta.get(PSF), Mapping):
+            self._psf.update(delta[PSF])
+
+    def _visible(self, kind: str, length: int) -> None:
+        self._open = False
+        self._order.append((kind, length))
+
+    def _detail(self, detail: dict[str, Any]) -> None:
+        """A fragment joins the detail of its type, index and id; without an index, the last one of its type."""
+        joined = _JOINED.get(str(detail.get("type")))
+        same = next((known for known in reversed(self._details) if _one_detail(known, detail)), None)
+        if same is None or joined is None:
+            self._details.append(detail)
+            return
+        for key, value in detail.items():
+            if key == joined and isinstance(value, str) and isinstance(same.get(key), str):
+                same[key] += value
+            elif value is not None:
+                same[key] = value
+
+    def _block(self, block: dict[str, Any]) -> None:
+        """A fragment of thinking; a signature closes the block, and so does anything visible."""
+        if block_code(block) == "redacted":
+            self._blocks.append(block)
+            self._visible("thinking", 0)
+            return
+        if not self._open:
+            self._blocks.append({"type": "thinking", "thinking": ""})
+            self._visible("thinking", 0)
+            self._open = True
+        current = self._blocks[-1]
+        current["thinking"] += block.get("thinking") or ""
+        signature = block.get("signature")
+        if isinstance(signature, str) and len(signature):
+            current["signature"] = signature
+            self._open = False
+
+    def _call(self, call: Mapping[str, Any]) -> None:
+        index = call.get("index")
+        number = index if isinstance(index, int) else len(self._calls)
+        known = self._calls.get(number)
+        if known is None:
+            known = self._calls[number] = {"id": None, "type": "function", "function": {"name": "", "arguments": ""}}
+            self._visible("tool_use", 0)
+        function = _fields(call.get("function"))
+        known["function"]["name"] += function.get("name") or ""
+        known["function"]["arguments"] += function.get("arguments") or ""
+        for key, value in call.items():
+            if key not in ("function", "index") and value is not None:
+                known[key] = value
+
+    def result(self) -> dict[str, Any] | None:
+        """The assistant message so far; None while nothing has come. Unfinished: without any sealed part."""
+        if not self._seen:
+            return None
+        message: dict[str, Any] = {
+            "role": "assistant",
+            "content": None if self._content is None else "".join(self._content),
+        }
+        message.update({key: "".join(texts) for key, texts in self._texts.items()})
+        details, blocks, calls = self._details, self._blocks, [self._calls[number] for number in sorted(self._calls)]
+        if not self._finished:
+            details = [detail for detail in details if detail_code(detail) in _READABLE]
+            blocks = [block for block in blocks if block_code(block) in _READABLE]
+            calls = [without_signature(call) if signature_of(call) is not None else call for call in calls]
+        message.update({key: value for key, value in zip(_LISTS, (details, blocks, calls), strict=True) if value})
+        layout = layout_of(self._order) if self._finished and blocks else None
+        psf = {**self._psf, LAYOUT: layout} if layout is not None else self._psf
+        return {**message, PSF: psf} if psf and self._finished else message
+
+
+_LISTS = ("reasoning_details", "thinking_blocks", "tool_calls")
+_READABLE = frozenset({"text", "blank", "empty"})
+
+
+def _one_detail(known: Mapping[str, Any], detail: Mapping[str, Any]) -> bool:
+    """Whether a fragment belongs to a detail: equal type, and index and id equal where both have them."""
+    if known.get("type") != detail.get("type"):
+        return False
+    return all(known.get(key) == detail.get(key) or None in (known.get(key), detail.get(key)) for key in ("index", "id"))

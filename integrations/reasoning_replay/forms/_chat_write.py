@@ -1,0 +1,239 @@
+"""Decisions written into chat messages.
+
+What a decision means for messages of one shape is worked out once (`_edit_for`) and then done to each of them: in the
+common case a copy and the removal of one key. The caller's messages are never changed; every list that changes is new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from .._engine import Act, Decision
+from .._history import History, Message, Part
+from . import LAYOUT, PSF, Messages
+from ._carriers import BY_NAME, LISTS, THOUGHT, without_signature
+
+Step = Callable[[Mapping[str, Any], dict[str, Any]], None]
+"""A change that needs more than the removal of a key: the message as it was, and the copy to write to."""
+_ORDERED_FROM = "thinking_blocks"
+
+
+class _Edit(NamedTuple):
+    drop: tuple[str, ...]
+    steps: tuple[Step, ...]
+
+
+def write(messages: Messages, history: History, decisions: list[Decision | None]) -> list[Any]:
+    """The planned messages; the list that was given where nothing changes."""
+    edits: dict[int, _Edit | None] = {}
+    out: list[Any] = []
+    changed = False
+    renamed: dict[str, str] = {}
+    for index, (message, decision) in enumerate(zip(messages, decisions, strict=True)):
+        if decision is None:
+            out.append(_with_plain_id(message, renamed) if renamed else message)
+            continue
+        edit = edits.get(id(decision), _UNKNOWN)
+        if edit is _UNKNOWN:
+            edit = edits[id(decision)] = _edit_for(history.message(index), decision)
+        if edit is None:
+            out.append(message)
+            continue
+        changed = True
+        if decision.remove is not None:
+            _keep_cache_point(message, out)
+            continue
+        copy = dict(message)
+        for key in edit.drop:
+            del copy[key]
+        for step in edit.steps:
+            step(message, copy)
+        if edit.steps:
+            renamed.update(_renamed_ids(message, copy))
+        out.append(_with_plain_id(copy, renamed) if renamed else copy)
+    return out if changed else messages if type(messages) is list else out
+
+
+_UNKNOWN = _Edit(("",), ())
+
+
+def _edit_for(shape: Message, decision: Decision) -> _Edit | None:
+    """What the decision changes in messages of this shape; None where it changes nothing."""
+    if decision.remove is not None:
+        return _Edit((), ())
+    steps: list[Step] = []
+    drop: list[str] = []
+    lists: dict[str, dict[int, Act]] = {}
+    fields: list[str] = []
+    for part, act in zip(shape.parts, decision.acts, strict=True):
+        if part.item is not None:
+            lists.setdefault(part.carrier, {})[part.item] = act
+        elif part.carrier.startswith("psf."):
+            if act.action != "drop":
+                fields.append(part.carrier.removeprefix("psf."))
+        elif act.action != "keep":
+            drop.append(part.carrier)
+            if act.to is not None:
+                steps.append(_RENAMES.get(act.to, _rename)(part.carrier, act.to))
+    for carrier in LISTS:
+        if carrier.name in lists:
+            steps += _list_steps(carrier.name, lists[carrier.name])
+    if fields:
+        steps.append(_keep_fields(tuple(fields)))
+    if decision.fill is not None:
+        steps.append(_put(*decision.fill))
+    if decision.blank_content:
+        steps.append(_blank_content)
+    drop += shape.spare
+    return _Edit(tuple(dict.fromkeys(drop)), tuple(steps)) if drop or steps else None
+
+
+def _list_steps(name: str, acts: dict[int, Act]) -> list[Step]:
+    """Steps for a carrier that is a list."""
+    if name == _ORDERED_FROM and any(act.to is not None for act in acts.values()):
+        return [_in_order(acts)]
+    dropped = frozenset(item for item, act in acts.items() if act.action == "drop")
+    unsigned = frozenset(item for item, act in acts.items() if act.reason == "own_unsigned")
+    if name == "tool_calls.extra_content":
+        return [_plain_calls(dropped)] if dropped else []
+    if name == "content.thinking":
+        return [_filter_content(dropped, unsigned)] if dropped or unsigned else []
+    return [_filter_list(BY_NAME[name].key, dropped, unsigned, lift=name == "reasoning_details")]
+
+
+def _rename(source: str, target: str) -> Step:
+    def step(message: Mapping[str, Any], copy: dict[str, Any]) -> None:
+        copy[target] = message[source]
+
+    return step
+
+
+def _as_chunk(source: str, target: str) -> Step:
+    """Readable text as a thinking chunk before the text, as Mistral writes it (`closed`: it is complete)."""
+
+    def step(message: Mapping[str, Any], copy: dict[str, Any]) -> None:
+        chunk = {"type": "thinking", "thinking": [{"type": "text", "text": message[source]}], "closed": True}
+        content = copy.get("content")
+        rest = content if isinstance(content, list) else [{"type": "text", "text": content}] if content else []
+        copy["content"] = [chunk, *rest]
+
+    return step
+
+
+_RENAMES = {"content.thinking": _as_chunk}
+
+
+def _put(carrier: str, text: str) -> Step:
+    def step(message: Mapping[str, Any], copy: dict[str, Any]) -> None:
+        copy[carrier] = text
+
+    return step
+
+
+def _blank_content(message: Mapping[str, Any], copy: dict[str, Any]) -> None:
+    if copy.get("content") is None or copy.get("content") == []:
+        copy["content"] = ""
+
+
+def _keep_fields(names: tuple[str, ...]) -> Step:
+    def step(message: Mapping[str, Any], copy: dict[str, Any]) -> None:
+        copy[PSF] = {name: message[PSF][name] for name in names}
+
+    return step
+
+
+def _filter_list(key: str, dropped: frozenset[int], unsigned: frozenset[int], *, lift: bool) -> Step:
+    """Keeps the own items of a list; a list that sits in `provider_specific_fields` is lifted to its own key."""
+
+    def step(message: Mapping[str, Any], copy: dict[str, Any]) -> None:
+        items = message[key] if key in message else message[PSF][key]
+        kept = _kept(items, dropped, unsigned)
+        if kept:
+            if lift or dropped or unsigned:
+                copy[key] = kept if dropped or unsigned else items
+        else:
+            copy.pop(key, None)
+
+    return step
+
+
+def _kept(items: list[Any], dropped: frozenset[int], unsigned: frozenset[int]) -> list[Any]:
+    return [
+        {key: value for key, value in item.items() if key != "signature"} if number in unsigned else item
+        for number, item in enumerate(items)
+        if number not in dropped
+    ]
+
+
+def _filter_content(dropped: frozenset[int], unsigned: frozenset[int]) -> Step:
+    def step(message: Mapping[str, Any], copy: dict[str, Any]) -> None:
+        kept = _kept(message["content"], dropped, unsigned)
+        for number in sorted(dropped):
+            point = message["content"][number].get("cache_control")
+            if point is not None and kept:
+                place = min(max(number - len([other for other in dropped if other < number]) - 1, 0), len(kept) - 1)
+                if isinstance(kept[place], Mapping):
+                    kept[place] = {"cache_control": point, **kept[place]}
+        copy["content"] = kept if kept else "" if message.get("tool_calls") is None else None
+
+    return step
+
+
+def _plain_calls(dropped: frozenset[int]) -> Step:
+    def step(message: Mapping[str, Any], copy: dict[str, Any]) -> None:
+        copy["tool_calls"] = [
+            without_signature(call) if number in dropped else call for number, call in enumerate(message["tool_calls"])
+        ]
+
+    return step
+
+
+def _in_order(acts: dict[int, Act]) -> Step:
+    """Thinking and text as one content list in the order that the host sent; as it is where the order does not fit."""
+    dropped = frozenset(item for item, act in acts.items() if act.action == "drop")
+
+    def step(message: Mapping[str, Any], copy: dict[str, Any]) -> None:
+        blocks, text = message[_ORDERED_FROM], message["content"]
+        parts: list[Any] = []
+        block = place = 0
+        for entry in message[PSF][LAYOUT]:
+            kind, _, length = str(entry).partition(":")
+            if kind == "thinking":
+                if block < len(blocks) and block not in dropped:
+                    parts.append(blocks[block])
+                block += 1
+            elif kind == "text" and length.isdigit():
+                parts.append({"type": "text", "text": text[place : place + int(length)]})
+                place += int(length)
+        if block == len(blocks) and place == len(text):
+            del copy[_ORDERED_FROM]
+            copy["content"] = parts
+        elif dropped:
+            copy[_ORDERED_FROM] = _kept(blocks, dropped, frozenset())
+
+    return step
+
+
+def _renamed_ids(message: Mapping[str, Any], copy: Mapping[str, Any]) -> dict[str, str]:
+    """Ids of calls that lost a signature which LiteLLM had put into them."""
+    before, after = message.get("tool_calls"), copy.get("tool_calls")
+    if before is after or not isinstance(before, list) or not isinstance(after, list):
+        return {}
+    return {
+        old["id"]: new["id"] for old, new in zip(before, after, strict=True) if old is not new and old.get("id") != new.get("id")
+    }
+
+
+def _with_plain_id(message: Any, renamed: Mapping[str, str]) -> Any:
+    identity = message.get("tool_call_id") if isinstance(message, Mapping) else None
+    if isinstance(identity, str) and THOUGHT in identity and identity in renamed:
+        return {**message, "tool_call_id": renamed[identity]}
+    return message
+
+
+def _keep_cache_point(message: Mapping[str, Any], out: list[Any]) -> None:
+    """A message that is left out hands its cache point to the one before it."""
+    point = message.get("cache_control")
+    if point is not None and out and isinstance(out[-1], Mapping) and "cache_control" not in out[-1]:
+        out[-1] = {**out[-1], "cache_control": point}

@@ -1,0 +1,262 @@
+"""The Anthropic form: messages whose content is a list of blocks, reasoning among them, order kept.
+
+The mark sits in each thinking block's `provider_specific_fields`, since people append `reply.content`.
+Blocks go back byte for byte, in place, or not at all; a cache point on a block that goes moves to its neighbour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .._engine import Decision
+from .._history import History, HistoryError, Message, Part, StartsTurn
+from .._origin import MARK, from_mark_id, mark_id
+from . import PSF, TURN, Form, Messages, as_mapping, size_of, stated_turn, wrong_type
+from ._anthropic_stream import AnthropicStream
+from ._carriers import block_code, block_payload, part_of
+
+ROLES = ("user", "assistant", "system")
+"""`system`: accepted in mid-conversation since 2026-08 (SDK 2.14)."""
+CARRIER = "content.thinking"
+_CACHE = "cache_control"
+_MARKS = "content.provider_specific_fields"
+"""Stands in `Message.spare` where a block has a field that never goes on the wire."""
+
+
+def view(messages: Messages, starts_turn: StartsTurn | None = None) -> History:
+    """Messages → history.
+
+    Raises:
+        HistoryError: an unknown role, or content that is no string and no list of blocks.
+    """
+    shapes: list[Message] = []
+    numbers: dict[Message, int] = {}
+    rows: list[int] = []
+    sizes: dict[int, tuple[int, ...]] = {}
+    turn_start, after_tool = 0, False
+    for index, message in enumerate(messages):
+        role = message.get("role")
+        if role not in ROLES:
+            raise HistoryError(f"messages[{index}].role: {role!r}; allowed: {', '.join(ROLES)}")
+        content = _blocks(index, message)
+        shape = _shape(str(role), message, content)
+        number = numbers.setdefault(shape, len(shapes))
+        if number == len(shapes):
+            shapes.append(shape)
+        rows.append(number)
+        if shape.parts:
+            sizes[index] = tuple(_size(content[part.item or 0]) for part in shape.parts)
+        kinds = {_kind(block) for block in content}
+        stated = stated_turn(index, message, starts_turn)
+        if stated is None:
+            stated = role == "user" and "tool_result" not in kinds and not (after_tool and not _has_text(message, kinds))
+        after_tool = "tool_result" in kinds or (after_tool and role == "user" and not stated)
+        if stated:
+            turn_start = index
+    return History(shapes=shapes, rows=rows, sizes=sizes, turn_start=turn_start)
+
+
+def _blocks(index: int, message: Mapping[str, Any]) -> list[Any]:
+    """The content's blocks; a string or null has none that matter here."""
+    content = message.get("content")
+    if content is None or isinstance(content, str):
+        return []
+    if not isinstance(content, list):
+        raise wrong_type(index, "content", content, "a string or a list of blocks")
+    for number, block in enumerate(content):
+        if not isinstance(block, Mapping):
+            raise wrong_type(index, f"content[{number}]", block, "a dict with a type")
+        if _kind(block) == "thinking" and not isinstance(block.get("thinking"), str):
+            raise wrong_type(index, f"content[{number}].thinking", block.get("thinking"), "a string")
+    return content
+
+
+def _kind(block: Any) -> Any:
+    return block.get("type")
+
+
+def _has_text(message: Mapping[str, Any], kinds: set[Any]) -> bool:
+    return isinstance(message.get("content"), str) or "text" in kinds
+
+
+def _size(block: Mapping[str, Any]) -> int:
+    return sum(size_of(value) for key in ("thinking", "signature", "data") if isinstance(value := block.get(key), str))
+
+
+def _shape(role: str, message: Mapping[str, Any], content: list[Any]) -> Message:
+    parts: list[Part] = []
+    spare = [key for key in (PSF, TURN) if key in message]
+    for item, block in enumerate(content):
+        if PSF in block and _MARKS not in spare:
+            spare.append(_MARKS)
+        code = block_code(block) if role == "assistant" else None
+        if code is not None:
+            parts.append(_marked(part_of(CARRIER, item, code), block))
+    text = message.get("content")
+    return Message(
+        role,
+        any(_kind(block) in ("tool_use", "server_tool_use") for block in content),
+        len(content) > len(parts) or (isinstance(text, str) and text != ""),
+        tuple(parts),
+        tuple(spare),
+        any(part.item == 0 for part in parts),
+    )
+
+
+def _marked(part: Part, block: Mapping[str, Any]) -> Part:
+    fields = block.get(PSF)
+    identity = mark_id(fields.get(MARK)) if isinstance(fields, Mapping) else None
+    origin = from_mark_id(identity) if identity is not None else None
+    return part if origin is None else part._replace(marked=True, origins=frozenset({origin}))
+
+
+def payload(message: Mapping[str, Any], part: Part) -> str:
+    """What a block's digest is made of: its text and signature, or its data."""
+    return block_payload(message["content"][part.item or 0])
+
+
+def write(messages: Messages, history: History, decisions: list[Decision | None]) -> list[Any]:
+    """The planned messages; the list that was given where nothing changes."""
+    out: list[Any] = []
+    changed = False
+    for index, (message, decision) in enumerate(zip(messages, decisions, strict=True)):
+        shape = history.message(index)
+        if decision is None or not _changes(shape, decision):
+            out.append(message)
+            continue
+        changed = True
+        if decision.remove is not None:
+            point = next((block[_CACHE] for block in reversed(_content(message)) if block.get(_CACHE) is not None), None)
+            if point is not None and out:
+                out[-1] = _with_cache_point(out[-1], point)
+            continue
+        out.append(_written(message, shape, decision))
+    return out if changed else messages if type(messages) is list else out
+
+
+def _content(message: Mapping[str, Any]) -> list[Any]:
+    content = message.get("content")
+    return content if isinstance(content, list) else []
+
+
+def _changes(shape: Message, decision: Decision) -> bool:
+    if decision.remove is not None or decision.fill is not None or shape.spare:
+        return True
+    return any(act.action == "drop" or act.reason == "own_unsigned" for act in decision.acts)
+
+
+def _written(message: Mapping[str, Any], shape: Message, decision: Decision) -> dict[str, Any]:
+    copy = {key: value for key, value in message.items() if key not in (PSF, TURN)}
+    acts = {part.item: act for part, act in zip(shape.parts, decision.acts, strict=True)}
+    blocks: list[Any] = []
+    point: Any = None
+    for item, block in enumerate(_content(message)):
+        act = acts.get(item)
+        if act is not None and act.action == "drop":
+            if (own := block.get(_CACHE)) is not None:
+                point = own if not _take(blocks, own) else None
+            continue
+        left = {PSF, "signature"} if act is not None and act.reason == "own_unsigned" else {PSF}
+        kept = {key: value for key, value in block.items() if key not in left} if not left.isdisjoint(block) else block
+        if point is not None:
+            kept, point = {_CACHE: point, **kept}, None
+        blocks.append(kept)
+    if decision.fill is not None:
+        blocks = _led(blocks or _as_blocks(message), decision.fill[1])
+    if blocks or isinstance(message.get("content"), list):
+        copy["content"] = blocks
+    return copy
+
+
+def _take(blocks: list[Any], point: Any) -> bool:
+    """Puts a cache point on the last block that stays; False where there is none yet."""
+    if not blocks:
+        return False
+    if _CACHE not in blocks[-1]:
+        blocks[-1] = {**blocks[-1], _CACHE: point}
+    return True
+
+
+def _as_blocks(message: Mapping[str, Any]) -> list[Any]:
+    content = message.get("content")
+    return [{"type": "text", "text": content}] if isinstance(content, str) and content != "" else []
+
+
+def _led(blocks: list[Any], text: str) -> list[Any]:
+    """An unsigned block first: what hosts that imitate Claude demand of a tool turn (DeepSeek's guide, 2026-11-30)."""
+    return [{"type": "thinking", "thinking": text, "signature": ""}, *blocks]
+
+
+def _with_cache_point(message: Any, point: Any) -> Any:
+    """The message with a cache point on its last block, unless it has one."""
+    blocks = list(_content(message)) or _as_blocks(message)
+    if not blocks or _CACHE in blocks[-1]:
+        return message
+    return {**message, "content": [*blocks[:-1], {**blocks[-1], _CACHE: point}]}
+
+
+def strip(messages: Messages, fill: str | None) -> list[Any]:
+    """Every message without thinking, marks and turn notes; a message that is left empty goes."""
+    kept: list[Any] = []
+    for message in messages:
+        left = {key: value for key, value in message.items() if key not in (PSF, TURN)}
+        if isinstance(left.get("content"), list):
+            left["content"] = [
+                {key: value for key, value in block.items() if key != PSF} if isinstance(block, Mapping) else block
+                for block in left["content"]
+                if block_code(block) is None
+            ]
+            if len(left["content"]) == 0 < len(message["content"]):
+                continue
+        kept.append(left)
+    return kept
+
+
+def read(reply: Any, choice: int = 0) -> dict[str, Any]:
+    """A reply, or its message alone → the assistant message, without marks that came with it.
+
+    Raises:
+        HistoryError: no reply of this form.
+    """
+    found = as_mapping(reply)
+    if found is None or not isinstance(found.get("content"), (list, str)):
+        raise HistoryError("reply: no assistant message in it; allowed: a reply of the messages API, or its message")
+    content = found["content"]
+    if isinstance(content, list):
+        content = [_unmarked(as_mapping(block) or {}) for block in content]
+    return {"role": "assistant", "content": content}
+
+
+def _unmarked(block: Mapping[str, Any]) -> dict[str, Any]:
+    fields = block.get(PSF)
+    if not isinstance(fields, Mapping) or MARK not in fields:
+        return dict(block)
+    rest = {key: value for key, value in fields.items() if key != MARK}
+    bare = {key: value for key, value in block.items() if key != PSF}
+    return {**bare, PSF: rest} if rest else bare
+
+
+def mark(message: Mapping[str, Any], note: dict[str, Any]) -> dict[str, Any]:
+    """The message with the mark in every thinking block that has none."""
+    blocks = [
+        {**block, PSF: {**(block.get(PSF) or {}), MARK: note}}
+        if (code := block_code(block)) is not None and not _marked(part_of(CARRIER, 0, code), block).marked
+        else block
+        for block in _content(message)
+    ]
+    return {**message, "content": blocks}
+
+
+FORMS = {
+    "anthropic": Form(
+        name="anthropic",
+        view=view,
+        payload=payload,
+        apply=write,
+        strip=strip,
+        read=read,
+        mark=mark,
+        stream=AnthropicStream,
+    )
+}
