@@ -1,0 +1,310 @@
+"""The LiteLLM callback: finds host and request, calls the core's doors, puts the result back.
+
+Three layers. (1) Before LiteLLM rewrites a request for its provider: the messages are planned for the predicted host
+(`before_dispatch`, which runs once per attempt in every entry point; the deployment hook where that place is missing).
+(2) `log_pre_api_call` knows the host that is really called: the plan is confirmed on the body itself.
+(3) Replies and stream chunks get the mark. Nothing is decided here, and no state hangs on a client or a model: what one
+layer tells the next travels in LiteLLM's notes of the attempt.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from threading import Lock
+from typing import Any
+
+import litellm
+from litellm.integrations.custom_logger import CustomLogger
+
+from .. import _replay
+from .._known import Known
+from .._origin import MARK, Origin, OriginError
+from .._report import Report
+from .._rules import Policy
+from ..forms import LAYOUT, PSF, layout_of
+from . import _patches
+from ._carriers import carrier_of, hint_of, is_chat
+from ._stream import StreamNotes
+from ._target import custom_host, origin_of, predicted_url
+
+REPORT = "reasoning_replay"
+"""Key of the report in the `kwargs` that LiteLLM hands to every callback, and in a reply's hidden parameters."""
+_PLANNED = "_reasoning_replay"
+_STREAM = "_reasoning_replay"
+_CHAT_KINDS = frozenset({"thinking", "redacted_thinking", "text", "tool_use"})
+
+
+class MissingReasoning(_replay.MissingReasoning, litellm.exceptions.BadRequestError):  # type: ignore[misc]
+    """`Policy(missing="raise")`: reasoning that the host demands is not at hand; nothing was sent.
+
+    Also a `BadRequestError`: LiteLLM hands its own errors through as they are and does not send them again.
+    """
+
+    def __init__(self, cause: _replay.MissingReasoning, model: str, provider: str) -> None:
+        litellm.exceptions.BadRequestError.__init__(self, message=str(cause), model=model, llm_provider=provider)
+        self.index = cause.index
+        self.host = cause.host
+
+
+class _Planned:
+    """What layer 1 tells layer 2 and the reply. Opaque: LiteLLM's loggers may copy or print what holds it."""
+
+    __slots__ = ("dialect", "plan")
+
+    def __init__(self, plan: _replay.Plan, dialect: str) -> None:
+        self.plan = plan
+        self.dialect = dialect
+
+    def __deepcopy__(self, memo: object) -> _Planned:
+        return self
+
+    def __reduce__(self) -> tuple[type[object], tuple[()]]:
+        return object, ()
+
+
+class ReasoningReplay(CustomLogger):  # type: ignore[misc]
+    """`litellm.callbacks.append(ReasoningReplay())` is all that a program does.
+
+    The same policy twice gives the same callback. A second policy raises ValueError, since LiteLLM's callbacks are
+    of the whole process; `uninstall()` takes the first one out.
+    """
+
+    _installed: ReasoningReplay | None = None
+    _lock = Lock()
+
+    def __new__(cls, policy: Policy | None = None, known: Known | None = None) -> ReasoningReplay:
+        with cls._lock:
+            there = ReasoningReplay._installed
+            if there is None:
+                return super().__new__(cls)  # type: ignore[no-any-return]
+            if there.policy != (policy or Policy()) or there.known is not known:
+                raise ValueError(
+                    f"ReasoningReplay(policy={policy!r}): another policy is installed ({there.policy!r}); one policy "
+                    "holds for the whole process; call uninstall() on the first callback before making another"
+                )
+            return there
+
+    def __init__(self, policy: Policy | None = None, known: Known | None = None) -> None:
+        with self._lock:
+            if ReasoningReplay._installed is self:
+                return
+            super().__init__()
+            self.policy = policy or Policy()
+            self.known = known
+            self._done = _patches.install(self)
+            self._dispatches = _patches.covers_requests(self._done)
+            ReasoningReplay._installed = self
+
+    def uninstall(self) -> None:
+        """Puts back what the patches replaced, and leaves every one of LiteLLM's lists of callbacks."""
+        with self._lock:
+            _patches.uninstall(self._done)
+            if ReasoningReplay._installed is self:
+                ReasoningReplay._installed = None
+        for name, value in list(vars(litellm).items()):
+            if "callback" in name and isinstance(value, list):
+                value[:] = [each for each in value if each is not self]
+
+    def active(self) -> bool:
+        """Whether the callback stands in `litellm.callbacks`: LiteLLM's copies elsewhere do not count."""
+        return any(each is self for each in litellm.callbacks)
+
+    # Layer 1
+
+    async def async_pre_call_deployment_hook(self, kwargs: dict[str, Any], call_type: Any) -> dict[str, Any] | None:
+        """Does the work of `before_dispatch` for async calls where a LiteLLM has not the place for it."""
+        name = getattr(call_type, "value", call_type)
+        if self._dispatches or not is_chat({"call_type": name}) or kwargs.get("fallbacks") is not None:
+            return None
+        if not self.active() or "messages" not in kwargs or "model" not in kwargs:
+            return None
+        model, provider, _, base = litellm.get_llm_provider(
+            kwargs["model"], kwargs.get("custom_llm_provider"), kwargs.get("api_base") or kwargs.get("base_url")
+        )
+        logging_obj = kwargs.get("litellm_logging_obj")
+        fields = self.before_dispatch(
+            {
+                "messages": kwargs["messages"],
+                "model": model,
+                "custom_llm_provider": provider,
+                "api_base": kwargs.get("api_base") or kwargs.get("base_url") or base,
+                "client": kwargs.get("client"),
+                "optional_params": kwargs,
+                "logging": logging_obj,
+            }
+        )
+        changed = {**fields["optional_params"], "messages": fields["messages"]}
+        return {key: value for key, value in changed.items() if key in kwargs}
+
+    def before_dispatch(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """The fields of one attempt at a chat completion, with what may go to its host. Changes nothing in place."""
+        details = getattr(fields.get("logging"), "model_call_details", None)
+        if not isinstance(fields.get("messages"), list) or not is_chat(details or {}):
+            return fields
+        provider, model = str(fields.get("custom_llm_provider") or ""), str(fields.get("model") or "")
+        carrier = carrier_of(provider, model)
+        dialect = fields.get("bridge") or carrier.dialect
+        params = fields.get("optional_params") or {}
+        url = predicted_url(provider, carrier, fields.get("api_base"), fields.get("client"), params)
+        if url is None:
+            if carrier.wire is not None and "bridge" not in fields:
+                return fields  # layer 2 will know
+            url = custom_host("unpredicted")
+        try:
+            plan = _replay.prepare_safely(
+                fields["messages"],
+                host=url,
+                model=model,
+                dialect=dialect,
+                form="litellm",
+                request=params,
+                policy=self.policy,
+                hint=hint_of(provider, carrier),
+                known=self.known,
+            )
+        except _replay.MissingReasoning as missing:
+            raise MissingReasoning(missing, model, provider) from None
+        if isinstance(details, dict):
+            details[_PLANNED] = _Planned(plan, dialect)
+            details[REPORT] = plan.report
+        return {**fields, "messages": plan.messages, "optional_params": _as_dict(plan.request, params)}
+
+    # Layer 2
+
+    def log_pre_api_call(self, model: Any, messages: Any, kwargs: dict[str, Any]) -> None:
+        """Confirms the plan on the body that is about to be sent, with the host that it is really sent to."""
+        if not self.active() or not is_chat(kwargs):
+            return
+        extra = kwargs.get("additional_args") or {}
+        body, url = extra.get("complete_input_dict"), extra.get("api_base")
+        provider, name = str(kwargs.get("custom_llm_provider") or ""), str(kwargs.get("model") or "")
+        carrier = carrier_of(provider, name)
+        if carrier.wire is None or url is None or not isinstance(body, dict) or not isinstance(body.get("messages"), list):
+            return
+        plan = self._plan_for(str(url), carrier.dialect, name, messages, kwargs, hint_of(provider, carrier), body)
+        confirmed = _replay.confirm_safely(body["messages"], plan, form=carrier.wire, request=body)
+        kwargs[REPORT] = plan.report
+        _write_body(body, confirmed)
+
+    def _plan_for(
+        self,
+        url: str,
+        dialect: str,
+        model: str,
+        messages: Any,
+        details: Mapping[str, Any],
+        hint: str | None,
+        body: Mapping[str, Any],
+    ) -> _replay.Plan:
+        """Layer 1's plan where its prediction was right; else a plan of the caller's marked messages for the true host."""
+        planned = details.get(_PLANNED)
+        if isinstance(planned, _Planned) and planned.plan.origin == _origin(url, dialect, model):
+            return planned.plan
+        return _replay.prepare_safely(
+            messages if isinstance(messages, list) else body["messages"],
+            host=url,
+            model=model,
+            dialect=dialect,
+            form="litellm",
+            request={**body, "messages": None},
+            policy=self.policy,
+            hint=hint,
+            known=self.known,
+        )
+
+    # Layer 3
+
+    def replied(self, result: Any, logging_obj: Any) -> None:
+        """Marks a reply that has just come from its host, once."""
+        details = getattr(logging_obj, "model_call_details", None)
+        hidden = getattr(result, "_hidden_params", None)
+        if not isinstance(details, dict) or not is_chat(details) or not isinstance(hidden, dict) or REPORT in hidden:
+            return
+        hidden[REPORT] = details.get(REPORT)
+        planned = details.pop(_PLANNED, None)
+        if not hasattr(result, "choices"):
+            return
+        origin = origin_of(details, planned.dialect if isinstance(planned, _Planned) else None)
+        for choice in result.choices:
+            self._mark(choice.message, origin, details)
+
+    def _mark(self, message: Any, origin: Origin | None, details: Mapping[str, Any]) -> None:
+        fields = {key: value for key, value in (getattr(message, PSF, None) or {}).items() if key != MARK}
+        reply = None
+        if origin is not None:
+            bare = {**message.model_dump(), PSF: fields}
+            reply = _replay.capture(bare, origin, form="litellm", known=self.known)
+        notes = (reply or {}).get(PSF) or {}
+        if MARK in notes:
+            order = _order_of(message, details.get("original_response"))
+            setattr(message, PSF, {**fields, MARK: notes[MARK], **({} if order is None else {LAYOUT: order})})
+        elif MARK in (getattr(message, PSF, None) or {}):  # the host sent a mark of its own: it says nothing
+            setattr(message, PSF, fields)
+
+    def chunk_arrived(self, stream: Any, chunk: Any) -> None:
+        """Takes a stream's chunk as the host sent it."""
+        notes = self._notes(stream)
+        if notes is not None:
+            notes.arrived(chunk)
+
+    def chunk_leaves(self, stream: Any, chunk: Any) -> None:
+        """Writes on the chunk that the caller gets what LiteLLM's builder would lose."""
+        notes = self._notes(stream)
+        if notes is not None and chunk is not None:
+            said = (stream.received_finish_reason, stream.intermittent_finish_reason)
+            notes.leaves(chunk, complete=any(reason is not None for reason in said))
+
+    def _notes(self, stream: Any) -> StreamNotes | None:
+        if _STREAM not in vars(stream):
+            details = getattr(stream.logging_obj, "model_call_details", None) or {}
+            origin = None
+            if is_chat(details) and stream.custom_llm_provider != "cached_response":
+                planned = details.get(_PLANNED)
+                origin = origin_of(details, planned.dialect if isinstance(planned, _Planned) else None)
+            setattr(stream, _STREAM, None if origin is None else StreamNotes(origin, self.known))
+        notes: StreamNotes | None = vars(stream)[_STREAM]
+        return notes
+
+
+def report_of(response: Any) -> Report | None:
+    """The report of the call that gave this reply or stream; None where there was none (a cache hit, no callback)."""
+    hidden = getattr(response, "_hidden_params", None)
+    return hidden.get(REPORT) if isinstance(hidden, Mapping) else None
+
+
+def _origin(url: str, dialect: str, model: str) -> Origin | None:
+    try:
+        return Origin.from_url(url, dialect=dialect, model=model)
+    except OriginError:
+        return None
+
+
+def _as_dict(request: Mapping[str, Any] | None, given: Any) -> Any:
+    return given if request is None or request is given else dict(request)
+
+
+def _write_body(body: dict[str, Any], plan: _replay.Plan) -> None:
+    """Writes a confirmed plan into the very dict that LiteLLM is about to send."""
+    body["messages"] = plan.messages
+    request = plan.request
+    if request is None or request is body:
+        return
+    for key in [key for key in body if key not in request and key != "messages"]:
+        del body[key]
+    body.update((key, value) for key, value in request.items() if key != "messages")
+
+
+def _order_of(message: Any, raw: Any) -> list[str] | None:
+    """The order of an interleaved reply, from its raw text; None for thinking, text, tool calls, which needs no note."""
+    if not isinstance(raw, str) or getattr(message, "thinking_blocks", None) is None:
+        return None
+    try:
+        blocks = json.loads(raw)["content"]
+        kinds = [block["type"] for block in blocks]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return None
+    if not _CHAT_KINDS.issuperset(kinds):
+        return None
+    named = [(kind.replace("redacted_", ""), len(block.get("text") or "")) for kind, block in zip(kinds, blocks, strict=True)]
+    return layout_of(named)

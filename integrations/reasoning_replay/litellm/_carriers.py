@@ -1,0 +1,94 @@
+"""The table: LiteLLM provider -> what it speaks, what its wire body is written in, where it looks for its host.
+
+First row whose provider and model pattern match; the last one is everybody else: an OpenAI-compatible host.
+Must not decide anything about reasoning: that is the core's, by rule. `_callback` and `_target` read it.
+Bodies: which providers send `complete_input_dict` as it stands was run for 63 variants with litellm 1.110.2; the
+signed ones (Bedrock, SageMaker) and those with a body of another shape (Gemini, Ollama) have `wire=None`.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from .._origin import Dialect
+
+CHAT_CALLS = frozenset({"completion", "acompletion"})
+"""LiteLLM's names of the calls that this integration looks at; it leaves every other one untouched."""
+GLOBAL_BASE = "litellm.api_base"
+"""Stands in `bases` for the module global, which most providers ask before their variable."""
+
+
+class Carrier(NamedTuple):
+    """One row."""
+
+    provider: str
+    """LiteLLM's `custom_llm_provider`; `*` is any."""
+    model: str = "*"
+    """A shell pattern: some providers speak another dialect for another family of models."""
+    dialect: Dialect = "chat"
+    wire: str | None = "chat"
+    """The form of `complete_input_dict["messages"]`. None: what is written there never reaches the wire."""
+    bases: tuple[str, ...] = ()
+    """Where LiteLLM looks when the call names no base: the global, environment variables, then its default.
+
+    A `{name}` in a default is filled from the call's parameters, else from the variables in REGIONS.
+    """
+    global_first: bool = False
+    """The module global beats even the call's own base."""
+    hint: bool = True
+    """The provider's name says whose rule holds behind a base URL of the caller's own."""
+
+
+_OPENAI = (GLOBAL_BASE, "OPENAI_BASE_URL", "OPENAI_API_BASE", "https://api.openai.com/v1")
+_CLAUDE = (GLOBAL_BASE, "ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL", "https://api.anthropic.com")
+_GEMINI = (GLOBAL_BASE, "GEMINI_API_BASE", "https://generativelanguage.googleapis.com")
+_VERTEX = (GLOBAL_BASE, "VERTEXAI_API_BASE", "https://{vertex_location}-aiplatform.googleapis.com")
+_BEDROCK = ("AWS_BEDROCK_RUNTIME_ENDPOINT", "https://bedrock-runtime.{aws_region_name}.amazonaws.com")
+_OLLAMA = (GLOBAL_BASE, "OLLAMA_API_BASE", "http://localhost:11434")
+
+CARRIERS: tuple[Carrier, ...] = (
+    Carrier("openai", bases=_OPENAI, hint=False),
+    Carrier("custom_openai", bases=_OPENAI, hint=False),
+    Carrier("azure", bases=(GLOBAL_BASE, "AZURE_API_BASE")),
+    Carrier("anthropic", dialect="anthropic", wire="anthropic", bases=_CLAUDE),
+    Carrier("openrouter", bases=(GLOBAL_BASE, "OPENROUTER_API_BASE", "https://openrouter.ai/api/v1")),
+    Carrier("minimax", bases=(GLOBAL_BASE, "MINIMAX_API_BASE", "https://api.minimax.io/v1")),
+    Carrier("cometapi", bases=(GLOBAL_BASE, "COMETAPI_API_BASE", "https://api.cometapi.com/v1")),
+    Carrier("cohere_chat", bases=(GLOBAL_BASE, "COHERE_API_BASE", "https://api.cohere.com/v2/chat")),
+    Carrier("mistral", bases=(GLOBAL_BASE, "https://api.mistral.ai/v1")),
+    Carrier("hosted_vllm", bases=(GLOBAL_BASE, "HOSTED_VLLM_API_BASE")),
+    Carrier("vertex_ai", model="*claude*", dialect="anthropic", wire="anthropic", bases=_VERTEX),
+    Carrier("vertex_ai", dialect="gemini", wire=None, bases=_VERTEX),
+    Carrier("vertex_ai_beta", dialect="gemini", wire=None, bases=_VERTEX),
+    Carrier("gemini", dialect="gemini", wire=None, bases=_GEMINI),
+    Carrier("bedrock", dialect="bedrock", wire=None, bases=_BEDROCK),
+    Carrier("ollama_chat", dialect="ollama", wire=None, bases=_OLLAMA, global_first=True),
+    Carrier("ollama", dialect="ollama", wire=None, bases=_OLLAMA, global_first=True),
+    Carrier("*"),
+)
+
+REGIONS: dict[str, tuple[str, ...]] = {
+    "aws_region_name": ("AWS_REGION_NAME", "AWS_REGION", "AWS_DEFAULT_REGION"),
+    "vertex_location": ("VERTEXAI_LOCATION", "VERTEX_LOCATION"),
+}
+"""Parameter of a call -> environment variables that stand in for it."""
+
+
+@lru_cache(maxsize=1024)
+def carrier_of(provider: str, model: str) -> Carrier:
+    """The first row for this provider and model."""
+    return next(
+        row for row in CARRIERS if row.provider in (provider, "*") and fnmatchcase(model.lower(), row.model)
+    )
+
+
+def hint_of(provider: str, carrier: Carrier) -> str | None:
+    """What the core may take as a hint to the rule; None where the provider's name says nothing."""
+    return provider if carrier.hint else None
+
+
+def is_chat(details: dict[str, Any]) -> bool:
+    """Whether LiteLLM's own notes of a call say that it is a chat completion."""
+    return details.get("call_type") in CHAT_CALLS

@@ -1,0 +1,238 @@
+"""What no hook of LiteLLM reaches: small patches, put in on construction and taken out again.
+
+A patch is a row of PATCHES: where it sits, what it covers (for the warning where the place is missing), and the probe
+that says whether it is needed. A patch does its work only while its callback stands in `litellm.callbacks`; else it is
+the function that was there before. Must not decide anything about reasoning. Mutable: the list of what was put in.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import logging
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, NamedTuple, Protocol
+
+from .._known import first_time
+from .._replay import _fault as report_fault
+from ._stream import joined_blocks
+
+_log = logging.getLogger("reasoning_replay")
+
+
+def _guarded(step: Callable[..., None], *arguments: Any) -> None:
+    """Runs what only annotates a reply; a fault in it costs the annotation, never the reply."""
+    try:
+        step(*arguments)
+    except Exception as error:  # noqa: BLE001 -- inside the caller's own stream or reply
+        report_fault(error, "litellm reply")
+
+
+class Hooks(Protocol):
+    """What the patches call; the callback is one."""
+
+    def active(self) -> bool: ...
+    def before_dispatch(self, fields: dict[str, Any]) -> dict[str, Any]: ...
+    def replied(self, result: Any, logging_obj: Any) -> None: ...
+    def chunk_arrived(self, stream: Any, chunk: Any) -> None: ...
+    def chunk_leaves(self, stream: Any, chunk: Any) -> None: ...
+
+
+Wrap = Callable[[Callable[..., Any], Hooks], Callable[..., Any]]
+
+
+class Patch(NamedTuple):
+    """One row."""
+
+    place: str
+    """`module:attribute` or `module:Class.attribute`."""
+    covers: str
+    """What is not covered without it."""
+    wrap: Wrap
+    fits: Callable[[Any], bool]
+    """Whether what stands at the place is what this patch was written for."""
+    needed: Callable[[Any], bool] = lambda found: True
+
+
+class Installed(NamedTuple):
+    """A patch that was put in, and what stood there."""
+
+    owner: Any
+    name: str
+    before: Any
+    now: Any
+
+
+def _takes(*names: str) -> Callable[[Any], bool]:
+    def fits(found: Any) -> bool:
+        try:
+            parameters = inspect.signature(found).parameters
+        except (TypeError, ValueError):
+            return False
+        return all(name in parameters for name in names)
+
+    return fits
+
+
+def _dispatch(original: Callable[..., Any], hooks: Hooks) -> Callable[..., Any]:
+    @functools.wraps(original, updated=())
+    def context(**fields: Any) -> Any:
+        return original(**(hooks.before_dispatch(fields) if hooks.active() else fields))
+
+    return context
+
+
+def _bridge(original: Callable[..., Any], hooks: Hooks) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def completion(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not args and hooks.active():
+            kwargs = hooks.before_dispatch({**kwargs, "logging": kwargs.get("logging_obj"), "bridge": "responses"})
+            del kwargs["logging"], kwargs["bridge"]
+        return original(self, *args, **kwargs)
+
+    return completion
+
+
+def _metadata(original: Callable[..., Any], hooks: Hooks) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def update_response_metadata(*args: Any, **kwargs: Any) -> Any:
+        done = original(*args, **kwargs)
+        if hooks.active():
+            given = dict(zip(("result", "logging_obj"), args, strict=False)) | kwargs
+            _guarded(hooks.replied, given.get("result"), given.get("logging_obj"))
+        return done
+
+    return update_response_metadata
+
+
+def _chunk(original: Callable[..., Any], hooks: Hooks) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def chunk_creator(self: Any, chunk: Any) -> Any:
+        if not hooks.active():
+            return original(self, chunk)
+        _guarded(hooks.chunk_arrived, self, chunk)
+        made = original(self, chunk)
+        _guarded(hooks.chunk_leaves, self, made)
+        return made
+
+    return chunk_creator
+
+
+def _finish(original: Callable[..., Any], hooks: Hooks) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def finish_reason_handler(self: Any) -> Any:
+        made = original(self)
+        if hooks.active():
+            _guarded(hooks.chunk_leaves, self, made)
+        return made
+
+    return finish_reason_handler
+
+
+def _blocks(original: Callable[..., Any], hooks: Hooks) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def get_combined_thinking_content(self: Any, chunks: Any) -> Any:
+        blocks = joined_blocks(chunks) if hooks.active() else None
+        return original(self, chunks) if blocks is None else blocks
+
+    return get_combined_thinking_content
+
+
+def _glues_blocks(original: Callable[..., Any]) -> bool:
+    """Whether this LiteLLM still loses an unsigned block, or glues it onto the next one."""
+    fragments = (
+        {"type": "thinking", "thinking": "a", "index": 0},
+        {"type": "thinking", "thinking": "b", "signature": "s", "index": 1},
+    )
+    chunks = [{"choices": [{"delta": {"thinking_blocks": [fragment]}}]} for fragment in fragments]
+    try:
+        found = original(None, chunks)
+    except Exception:  # noqa: BLE001 -- a probe: whatever it does, it does not what we need
+        return True
+    return [block.get("thinking") for block in found or ()] != ["a", "b"]
+
+
+PATCHES = (
+    Patch(
+        "litellm.main:CompletionDispatchContext",
+        "requests of sync and positional calls, before LiteLLM rewrites them",
+        _dispatch,
+        _takes("messages", "optional_params", "custom_llm_provider", "api_base", "model", "client", "logging"),
+    ),
+    Patch(
+        "litellm.completion_extras.litellm_responses_transformation.handler:ResponsesToCompletionBridgeHandler.completion",
+        "requests that LiteLLM sends to the Responses API in place of chat",
+        _bridge,
+        lambda found: callable(found),
+    ),
+    Patch(
+        "litellm.utils:update_response_metadata",
+        "marks on replies that do not stream",
+        _metadata,
+        _takes("result", "logging_obj"),
+    ),
+    Patch(
+        "litellm.litellm_core_utils.streaming_handler:CustomStreamWrapper.chunk_creator",
+        "marks and reasoning details in streams",
+        _chunk,
+        _takes("self", "chunk"),
+    ),
+    Patch(
+        "litellm.litellm_core_utils.streaming_handler:CustomStreamWrapper.finish_reason_handler",
+        "marks and reasoning details in streams whose last chunk still has text",
+        _finish,
+        _takes("self"),
+    ),
+    Patch(
+        "litellm.litellm_core_utils.streaming_chunk_builder_utils:ChunkProcessor.get_combined_thinking_content",
+        "thinking blocks without a signature in streams",
+        _blocks,
+        _takes("self", "chunks"),
+        _glues_blocks,
+    ),
+)
+
+
+def _place(patch: Patch) -> tuple[Any, str]:
+    module, _, path = patch.place.partition(":")
+    *owners, name = path.split(".")
+    owner = import_module(module)
+    for each in owners:
+        owner = getattr(owner, each)
+    return owner, name
+
+
+def install(hooks: Hooks) -> list[Installed]:
+    """Puts in what is needed; one warning for all the places that this LiteLLM has not."""
+    done: list[Installed] = []
+    missing: list[str] = []
+    for patch in PATCHES:
+        try:
+            owner, name = _place(patch)
+            found = getattr(owner, name)
+        except (ImportError, AttributeError):
+            missing.append(patch.covers)
+            continue
+        if not patch.fits(found):
+            missing.append(patch.covers)
+        elif patch.needed(found):
+            now = patch.wrap(found, hooks)
+            setattr(owner, name, now)
+            done.append(Installed(owner, name, found, now))
+    if missing and first_time(("litellm patches", *missing)):
+        _log.warning("reasoning-replay: this LiteLLM has no place for some patches; not covered: %s", "; ".join(missing))
+    return done
+
+
+def uninstall(done: list[Installed]) -> None:
+    """Puts back what stood there; where somebody has wrapped ours since, ours stays and does nothing."""
+    for patch in reversed(done):
+        if vars(patch.owner).get(patch.name) is patch.now:
+            setattr(patch.owner, patch.name, patch.before)
+    done.clear()
+
+
+def covers_requests(done: list[Installed]) -> bool:
+    """Whether the patch that carries every chat request is in."""
+    return any(patch.name == "CompletionDispatchContext" for patch in done)

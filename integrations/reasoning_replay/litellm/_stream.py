@@ -1,0 +1,118 @@
+"""A stream on its way to the caller: what LiteLLM's chunks and its builder lose is written onto the last chunk.
+
+`litellm.stream_chunk_builder` keeps the last value of each key in `delta.provider_specific_fields`: the mark, the merged
+`reasoning_details` and the order of an interleaved reply ride there, on the chunk with the finish reason. A stream with
+readable reasoning alone carries its mark from the first reasoning on, so that a broken one still replays; anything
+sealed is marked at the finish only. Nothing here is ever visible text.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._known import Known
+from .._origin import MARK, Origin, to_mark
+from .._replay import Collector
+from ..forms import LAYOUT, PSF
+
+CARRIED = (MARK, "reasoning_details", LAYOUT)
+"""What the finish chunk carries, where the reply has it."""
+_SEALED = ("reasoning_details", "thinking_blocks", "reasoning_items")
+_READABLE = ("reasoning_content", "reasoning")
+_OPEN: dict[str, Any] = {"id": "", "v": 1}
+"""A broken mark: whatever an earlier chunk said, this reply is not to be trusted before its finish."""
+
+
+class StreamNotes:
+    """What has arrived of one stream, choice by choice. Mutable; lives as long as its stream."""
+
+    def __init__(self, origin: Origin, known: Known | None) -> None:
+        self._origin = origin
+        self._known = known
+        self._choices: dict[int, _Choice] = {}
+
+    def arrived(self, chunk: Any) -> None:
+        """Takes a chunk as the host sent it, before LiteLLM drops anything."""
+        for choice in getattr(chunk, "choices", None) or ():
+            self._choice(choice).collector.feed(chunk)
+
+    def leaves(self, chunk: Any, *, complete: bool = True) -> None:
+        """Notes on the chunk that the caller is about to get; `complete`: the host itself said that it is done."""
+        for choice in getattr(chunk, "choices", None) or ():
+            notes = self._choice(choice)
+            if getattr(choice, "finish_reason", None) is not None:
+                if complete:
+                    notes.finish(choice.delta)
+            else:
+                notes.running(choice.delta, self._origin)
+
+    def _choice(self, choice: Any) -> _Choice:
+        index = getattr(choice, "index", None) or 0
+        if index not in self._choices:
+            self._choices[index] = _Choice(Collector(self._origin, form="litellm", choice=index, known=self._known))
+        return self._choices[index]
+
+
+class _Choice:
+    """One choice: its parts so far, and what its chunks were told of the mark. Mutable."""
+
+    def __init__(self, collector: Collector) -> None:
+        self.collector = collector
+        self._told: dict[str, Any] | None = None
+
+    def running(self, delta: Any, origin: Origin) -> None:
+        note = None
+        if any(getattr(delta, key, None) is not None for key in _SEALED) or _has_sealed_call(delta):
+            note = _OPEN if self._told is not None else None
+            self._told = _OPEN
+        elif self._told is None and any(getattr(delta, key, None) is not None for key in _READABLE):
+            note = self._told = to_mark(origin)
+        if note is not None:
+            _write(delta, {MARK: note})
+
+    def finish(self, delta: Any) -> None:
+        reply = self.collector.result()
+        if reply is None:
+            return
+        found = {**reply, **(reply.get(PSF) or {})}
+        _write(delta, {key: found[key] for key in CARRIED if found.get(key) is not None})
+
+
+def _has_sealed_call(delta: Any) -> bool:
+    return any(
+        getattr(call, "extra_content", None) is not None or getattr(call, PSF, None) is not None
+        for call in getattr(delta, "tool_calls", None) or ()
+    )
+
+
+def _write(delta: Any, notes: dict[str, Any]) -> None:
+    if notes:
+        setattr(delta, PSF, {**(getattr(delta, PSF, None) or {}), **notes})
+
+
+def joined_blocks(chunks: Any) -> list[dict[str, Any]] | None:
+    """The thinking blocks of a stream, apart as the host sent them; None where its fragments carry no number.
+
+    LiteLLM's own builder closes a block at its signature only, so that an unsigned block is glued onto the signed one
+    after it: `Invalid signature` at the next request (https://github.com/BerriAI/litellm/issues/33034 is a relative).
+    """
+    blocks: dict[Any, dict[str, Any]] = {}
+    for fragment in _fragments(chunks):
+        number = fragment.get("index")
+        if number is None:
+            return None
+        kind = fragment.get("type") or "thinking"
+        if kind == "redacted_thinking":
+            blocks[number] = {"type": kind, "data": fragment.get("data")}
+            continue
+        block = blocks.setdefault(number, {"type": kind, "thinking": "", "signature": ""})
+        block["thinking"] += fragment.get("thinking") or ""
+        signature = fragment.get("signature")
+        if isinstance(signature, str) and len(signature) > 0:
+            block["signature"] = signature
+    return list(blocks.values()) if len(blocks) > 0 else None
+
+
+def _fragments(chunks: Any) -> list[Any]:
+    deltas = (choice.get("delta") or {} for chunk in chunks for choice in chunk["choices"])
+    return [fragment for delta in deltas for fragment in delta.get("thinking_blocks") or ()]
