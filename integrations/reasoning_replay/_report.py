@@ -116,7 +116,7 @@ class Report:
         hidden, shown = self._shown()
         lines = [self._head()]
         if shown:
-            lines += _table([COLUMNS, *map(_cells, shown)])
+            lines += _table([COLUMNS, *map(cells, shown)])
             lines += (f"  {reason}: {sentence(reason)}" for reason in sorted({row.reason for row in shown}))
         if hidden:
             lines.append(f"{hidden} earlier rows are not shown; see .rows")
@@ -179,7 +179,8 @@ def sentence(reason: str) -> str:
     return REASONS.get(reason, reason)
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def cells(row: Row) -> tuple[str, ...]:
+    """Give what stands under COLUMNS for one row."""
     return (
         _place(row.index),
         _place(row.output),
