@@ -22,13 +22,14 @@ PUBLIC = ["reasoning_replay", "reasoning_replay.litellm", "reasoning_replay.test
 
 # Who may enter whom: the room, and the rooms that its imports may name. A room is a module or a folder
 # directly under the package; what a room's own files do among themselves is its own affair (but see `forms`).
-CORE = ["_origin", "_history", "_rules", "_engine", "forms"]
+CORE = ["_origin", "_history", "_host", "_policy", "_parse", "_rules", "_guards", "_engine", "forms"]
 MAY_SEE = {
     **{room: set(CORE[:at]) for at, room in enumerate(CORE)},
     "_report": {"_origin", "_rules", "_engine"},
+    "_fallback": {*CORE},
     "_known": {"_origin", "_history"},
     "hosts": {"_rules"},
-    "_replay": {*CORE, "_report", "_known", "hosts"},
+    "_replay": {*CORE, "_report", "_known", "_fallback", "hosts"},
     "litellm": {*CORE, "_report", "_known", "hosts", "_replay"},
     "testing": {"_origin", "_history", "_engine", "_report", "_known", "_replay"},
     "_cli": {*CORE, "_report", "_known", "hosts", "_replay", "_demo"},
@@ -36,7 +37,7 @@ MAY_SEE = {
     "__main__": {"_cli"},
 }
 FRAMEWORKS = {"litellm", "langchain", "langchain_core", "httpx", "requests", "openai", "anthropic"}
-BELOW_THE_DOORS = [*CORE, "_report", "_known", "hosts"]
+BELOW_THE_DOORS = [*CORE, "_report", "_known", "_fallback", "hosts"]
 WORLD = {"time", "datetime.now", "logging", "os", "random", "socket", "warnings"}
 
 NOT_OUR_WORDS = {"sanitize", "clean", "handle", "manager", "util", "utils", "provider", "provenance"}
@@ -262,7 +263,7 @@ def test_all_is_what_can_be_reached(name):
     offered = {
         each
         for each, value in vars(module).items()
-        if not each.startswith("_") and not inspect.ismodule(value) and not hasattr(value, "compiler_flag")
+        if not each.startswith("_") and getattr(value, "__module__", "").startswith("reasoning_replay")
     }
     assert set(module.__all__) >= offered
     assert all(getattr(module, each) is not None for each in module.__all__)

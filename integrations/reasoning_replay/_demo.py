@@ -1,8 +1,8 @@
 """`reasoning-replay demo`: four tool loops of the real LiteLLM against strict hosts, without the line and with it.
 
 Every half is run, nothing is assumed: where the installed LiteLLM no longer breaks, the story says so.
-A step is a row of STEPS; a half has hosts of its own, so that its leaks, refusals and losses can be counted on the wire.
-Exit status 1 when a half with the line is not clean.
+A step is a row of STEPS. Each half has its own hosts, so that leaks, refusals and losses are counted on the wire.
+The exit status is 1 when a half with the line is not clean.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from ._report import COLUMNS, Report, cells, sentence
 from .testing import Reply, StrictHost, Text, Turn, call, foreign_bytes, sealed, strict_host, think
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else LiteLLM asks the network for its price list
-import litellm  # noqa: E402 -- it reads the variable when it is imported
+import litellm
 
-from .litellm import ReasoningReplay, report_of  # noqa: E402
+from .litellm import ReasoningReplay, report_of
 
 QUESTION = "What is the weather in Oslo?"
 TOOLS = [
@@ -150,17 +150,17 @@ class Step(NamedTuple):
 STEPS = (
     Step(
         "DeepSeek, then a Router fallback to Cerebras in the middle of a tool loop",
-        "DeepSeek thinks and calls a tool. Then it is down, and LiteLLM's Router asks Cerebras, which refuses unknown keys.",
+        "DeepSeek thinks and calls a tool. Then it is down, and the Router asks Cerebras, which refuses unknown keys.",
         fall_back,
     ),
     Step(
         "Back at DeepSeek, which wants all of its own reasoning",
-        "The user asks again and DeepSeek is up. With tools it renders the reasoning of every turn; a loss costs no error.",
+        "The user asks again, DeepSeek is up. With tools it renders the reasoning of every turn; a loss is silent.",
         come_back,
     ),
     Step(
         "Claude, streamed, with interleaved thinking",
-        "Thinking, a sealed block, a sentence, thinking, a call. Claude wants every block back, unchanged and in place.",
+        "Thinking, a sealed block, a sentence, thinking, a call. Claude wants every block back, unchanged, in place.",
         stream_claude,
     ),
     Step(
@@ -187,7 +187,7 @@ class Half:
     """Host -> what to look for to know its reasoning again."""
 
     @property
-    def clean(self) -> bool:
+    def sound(self) -> bool:
         """Nothing refused, leaked or lost, and the loop came to its end."""
         return not (self.failed or self.refusals or self.leaks or self.lost)
 
@@ -262,7 +262,7 @@ class Stage:
 
     def half(self, name: str, half: Half) -> None:
         """What became of one half, in words as well as in colour."""
-        mark, style = ("clean ", "green") if half.clean else ("broken", "red")
+        mark, style = ("clean ", "green") if half.sound else ("broken", "red")
         self.say(f"  {name:<8} {mark}  {half.said}", style)
         for refusal in half.refusals:
             self.say(f"                   {refusal}")
@@ -322,7 +322,7 @@ def tell(stage: Stage, title: str, story: str, before: Half, after: Half, versio
     stage.say(f"\n{title}", "bold")
     stage.say(f"  {story}")
     stage.half("without", before)
-    if before.clean:
+    if before.sound:
         stage.say(f"                   LiteLLM {version} alone no longer breaks here")
     stage.half("with", after)
     for name, half in (("without", before), ("with", after)):
@@ -339,9 +339,9 @@ def close(stage: Stage, halves: list[tuple[Half, Half]]) -> int:
         f"{what} {sum(map(count, (b for b, _ in halves)))} → {sum(map(count, (a for _, a in halves)))}"
         for what, count in COUNTS
     ]
-    clean = all(after.clean for _, after in halves)
-    stage.say(f"\n{'ok' if clean else 'NOT CLEAN'}, without → with the line: {', '.join(sums)}", "bold")
-    return 0 if clean else 1
+    sound = all(after.sound for _, after in halves)
+    stage.say(f"\n{'ok' if sound else 'NOT CLEAN'}, without → with the line: {', '.join(sums)}", "bold")
+    return 0 if sound else 1
 
 
 COUNTS: tuple[tuple[str, Callable[[Half], int]], ...] = (
