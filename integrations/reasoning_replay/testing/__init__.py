@@ -3,7 +3,9 @@
 Needs the extra `testing`. The pytest fixtures are opt-in: `pytest_plugins = ["reasoning_replay.testing.plugin"]`.
 """
 
+from ._capture import Captures, capture_plans
 from ._host import Captured, StrictHost, strict_host
+from ._llama import LlamaServer, llama_server
 from ._script import AUTO, Call, Part, Reply, Sealed, Summary, Text, Think, Turn, call, sealed, think
 from ._search import Foreign, aliases, canaries_in, foreign_bytes
 from ._strict import JUDGES
@@ -13,7 +15,9 @@ __all__ = [
     "JUDGES",
     "Call",
     "Captured",
+    "Captures",
     "Foreign",
+    "LlamaServer",
     "Part",
     "Reply",
     "Sealed",
@@ -25,7 +29,9 @@ __all__ = [
     "aliases",
     "call",
     "canaries_in",
+    "capture_plans",
     "foreign_bytes",
+    "llama_server",
     "sealed",
     "strict_host",
     "think",

@@ -14,10 +14,11 @@ from typing import Any
 
 from . import _claude_voice, _judges, _openrouter, _voices
 from ._claude_case import ADAPTIVE, MANUAL, Case, Memory, content_of
+from ._judges import FILLERS
 from ._law import MARK, Refusal, Verdict, calls_of, matches
 from ._script import Issuer, Part, Reply, Script, Sealed, Turn, reply_for, step_of
 from ._server import Answer, Server
-from ._strict import JUDGES
+from ._strict import JUDGES, Judge
 from ._voices import Voice
 
 
@@ -52,15 +53,7 @@ class StrictHost:
         if name not in JUDGES:
             raise ValueError(f"strict_host: no host {name!r}; there are: {', '.join(sorted(JUDGES))}")
         judge = JUDGES[name]
-        surplus = sorted(set(options) - set(judge.options))
-        if surplus:
-            raise ValueError(
-                f"strict_host({name!r}): no option {surplus[0]!r}; there are: script, steps, {', '.join(judge.options)}"
-            )
-        if options.get("filler", "any") not in _judges.FILLERS:
-            raise ValueError(
-                f"strict_host({name!r}): no filler {options['filler']!r}; there are: {', '.join(_judges.FILLERS)}"
-            )
+        _check_options(name, judge, options)
         self.kind, self.judge = name, judge
         self.options: dict[str, Any] = {**judge.options, **options}
         self._defaults = (script, steps, dict(self.options))
@@ -141,6 +134,7 @@ class StrictHost:
 
     def reset(self, *, script: Script = None, steps: int | None = None, **options: Any) -> None:
         """Forget requests and what was issued, go back to the options of the start, and change those that are given."""
+        _check_options(self.kind, self.judge, options)
         with self._lock:
             first_script, first_steps, first_options = self._defaults
             self.script = first_script if script is None else script
@@ -158,6 +152,10 @@ class StrictHost:
     def stop(self) -> None:
         """Close the port."""
         self._server.stop()
+
+    def begin_stop(self) -> None:
+        """Ask for the end without waiting; `stop` waits."""
+        self._server.begin_stop()
 
     # One request --------------------------------------------------------------------------------------------------
 
@@ -255,6 +253,16 @@ class StrictHost:
             step = step_of(case.body["messages"], lambda m: bool(calls_of(m)))
             thinking = not _judges.thinking_off(case.body)
         return Turn(case.body, step, answered, thinking, bool(case.body.get("tools")))
+
+
+def _check_options(name: str, judge: Judge, options: Mapping[str, Any]) -> None:
+    surplus = sorted(set(options) - set(judge.options))
+    if surplus:
+        known = ", ".join(("script", "steps", *judge.options))
+        raise ValueError(f"strict_host({name!r}): no option {surplus[0]!r}; there are: {known}")
+    filler = options.get("filler", FILLERS[0])
+    if filler not in FILLERS:
+        raise ValueError(f"strict_host({name!r}): no filler {filler!r}; there are: {', '.join(FILLERS)}")
 
 
 @contextmanager

@@ -79,12 +79,8 @@ def deepseek_v4(body: Mapping[str, Any], options: Mapping[str, Any]) -> Verdict:
     shape = well_formed_own_keys(body)
     if shape is not None:
         return Verdict(shape)
-    try:
-        prompt = _deepseek_prompt(body)
-    except ValueError as error:
-        refused = _deepseek_refusal(error)
-        if refused is None:
-            raise
+    prompt, refused = _deepseek_package(body)
+    if refused is not None:
         return Verdict(refused)
     filler = str(options.get("filler", "any"))
     if thinking_off(body) or filler == "any":
@@ -103,7 +99,8 @@ def well_formed_own_keys(body: Mapping[str, Any]) -> Refusal | None:
     return own and deepseek_error(f"Unrecognized request argument supplied: messages[{own[0]}].{own[1]}")
 
 
-def _deepseek_prompt(body: Mapping[str, Any]) -> str:
+def _deepseek_package(body: Mapping[str, Any]) -> tuple[str | None, Refusal | None]:
+    """The rendered prompt, or the refusal in the package's own body and words."""
     import deepseek_recipe as recipe
 
     flash = matches(str(body.get("model", "")), DEEPSEEK_FLASH)
@@ -111,21 +108,18 @@ def _deepseek_prompt(body: Mapping[str, Any]) -> str:
         ("DeepSeek-V4.1-Flash", recipe.DeepseekV41Encoding) if flash else ("DeepSeek-V4-Pro", recipe.DeepseekV4Encoding)
     )
     options = recipe.ConversionOptions().with_reasoning_content_behavior(recipe.ReasoningContentBehavior.Reject)
-    known = {key: value for key, value in body.items() if key != "stream"} | {"model": name}
-    converted = recipe.ChatCompletionRequest(known).convert(options)
-    return str(encoding().render_conversation(converted.conversation).prompt)
+    try:
+        converted = recipe.ChatCompletionRequest({**body, "model": name}).convert(options)
+    except recipe.ConversionError as error:
+        said = json.loads(error.body)
+        return None, Refusal(error.status_code, said, said["error"]["message"])
+    except ValueError as error:
+        text = str(error).removeprefix("invalid request body: ")
+        return None, deepseek_error(f"Failed to deserialize the JSON body into the target type: {text}")
+    return str(encoding().render_conversation(converted.conversation).prompt), None
 
 
 DEEPSEEK_FLASH: Final = ("deepseek-v4.1*", "*flash*")
-
-
-def _deepseek_refusal(error: ValueError) -> Refusal | None:
-    body = getattr(error, "body", None)
-    if isinstance(body, str):
-        loaded = json.loads(body)
-        return Refusal(int(getattr(error, "status_code", 400)), loaded, str(loaded["error"]["message"]))
-    text = str(error).removeprefix("invalid request body: ")
-    return deepseek_error(f"Failed to deserialize the JSON body into the target type: {text}")
 
 
 def thinking_off(body: Mapping[str, Any]) -> bool:

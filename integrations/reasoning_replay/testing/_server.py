@@ -64,11 +64,15 @@ class Server:
             raise RuntimeError(f"127.0.0.1:{self.port}: the server did not start within {START_SECONDS} seconds")
 
     def stop(self) -> None:
-        """Close the port and end the thread."""
-        if self._loop is not None and self._done is not None and self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._done.set)
+        """Close the port and end the thread. Takes 0.1 s, which uvicorn gives its connections."""
+        self.begin_stop()
         self._thread.join(START_SECONDS)
         self._socket.close()
+
+    def begin_stop(self) -> None:
+        """Ask for the end without waiting: many servers stop together faster."""
+        if self._loop is not None and self._done is not None and self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._done.set)
 
     def _run(self) -> None:
         asyncio.run(self._serve())
