@@ -12,7 +12,7 @@ import datetime as dt
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from . import _host as words
@@ -34,11 +34,14 @@ class _Place:
     text: str
     table: str = ""
     number: int = 0
+    key: str = ""
+    """The key that holds the inline table which is being read."""
 
     @property
     def within(self) -> str:
-        """` in rule 2`, or nothing at the top of the file."""
-        return f" in {_SINGULAR[self.table]} {self.number}" if self.number else ""
+        """` of 'when' in rule 2`, as far as it applies."""
+        inline = f" of {self.key!r}" if self.key else ""
+        return f"{inline} in {_SINGULAR[self.table]} {self.number}" if self.number else inline
 
     def line(self, key: str) -> int:
         """The line of the key; else of its table's head; else of the list that holds it; else 1."""
@@ -57,7 +60,7 @@ class _Place:
         return head or inline or 1
 
     def error(self, key: str, message: str) -> RuleError:
-        return RuleError(f"{self.file}:{self.line(key)}: {message}")
+        return RuleError(f"{self.file}:{self.line(self.key or key)}: {message}")
 
 
 _SINGULAR = {"rules": "rule", "errors": "error", "thinking": "toggle"}
@@ -152,7 +155,8 @@ def _table(place: _Place, value: Any, readers: Mapping[str, _Reader], needed: It
     for key in needed:
         if key not in value:
             whole = f"{_SINGULAR[place.table]} {place.number}" if place.number else "the file"
-            raise place.error(key, f"{whole} has no {key!r}; it is needed")
+            inline = f"{place.key!r} in {whole}" if place.key else whole
+            raise place.error(key, f"{inline} has no {key!r}; it is needed")
     return {key: readers[key](place, key, given) for key, given in value.items()}
 
 
@@ -162,14 +166,7 @@ def _inner(readers: Mapping[str, _Reader], needed: Iterable[str], make: Callable
     def read(place: _Place, key: str, value: Any) -> Any:
         if type(value) is not dict:
             raise place.error(key, f"{key!r}{place.within} is {value!r}; it must be a table of {', '.join(readers)}")
-        for inner in value:
-            if inner not in readers:
-                hint = f"{nearest(inner, readers)}known keys: {', '.join(readers)}"
-                raise place.error(key, f"unknown key {inner!r} of {key!r}{place.within}; {hint}")
-        for inner in needed:
-            if inner not in value:
-                raise place.error(key, f"{key!r}{place.within} has no {inner!r}; it is needed")
-        return make(**{inner: readers[inner](place, inner, given) for inner, given in value.items()})
+        return make(**_table(replace(place, key=key), value, readers, needed))
 
     return read
 

@@ -135,7 +135,8 @@ def select(
 ) -> Choice:
     """The rule for a request to `target`, its window settled.
 
-    `used_tools`: the history has a tool call; it stands in for the request's tools when `request` is None.
+    `used_tools`: the history has a tool call; it stands in for the request's tools when `request` is None, and then
+    the model is taken to think: a caller who shows no request is not held to have switched thinking off.
     `path`: the path of the URL, for hosts whose rules depend on it. Changes nothing; equal arguments, equal choice.
 
     Raises:
@@ -147,7 +148,7 @@ def select(
     tools = used_tools if request is None else _has_tools(request)
     files = policy.rules + hosts if policy.rules else hosts
     for rule in _candidates(files, host, target.dialect, target.model):
-        if _holds(rule.when, tools, thinking, path):
+        if _holds(rule.when, tools, "on" if request is None else thinking, path):
             settled = _settled(rule, _window(rule, request, policy, tools, used_tools))
             family = _family(files, rule.family) if policy.sealed == "family" else ()
             return Choice(host, settled, thinking, tools, family)
