@@ -1,0 +1,601 @@
+"""What the library's own rule files say, for the names that people and frameworks write."""
+
+import difflib
+import json
+import os
+import time
+from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from reasoning_replay._origin import DIALECTS, Origin, host_of
+from reasoning_replay._rules import Policy, check, disable_thinking, find_host, parse, select, thinking_of, upstream_of
+from reasoning_replay.hosts import builtin
+
+MATRIX = Path(__file__).with_name("rules.matrix.txt")
+ON_DISK = {
+    file.name: file.read_text("utf-8")
+    for file in files("reasoning_replay.hosts").iterdir()
+    if file.name.endswith(".toml")
+}
+
+
+def choose(url, model, request=None, *, dialect="chat", hint=None, used_tools=False, path=None, policy=None):
+    target = Origin.from_url(url, dialect=dialect, model=model)
+    return select(builtin(), target, request, policy=policy, hint=hint, used_tools=used_tools, path=path)
+
+
+def facts(choice):
+    rule = choice.rule
+    return rule.window, rule.requirement, rule.write, rule.missing and (rule.missing.on, rule.missing.fill)
+
+
+# --- the files
+
+
+@pytest.mark.parametrize("name", ON_DISK)
+def test_a_file_of_the_library_passes_every_check_at_load(name):
+    host = parse(ON_DISK[name], f"hosts/{name}")
+    assert f"{host.id}.toml" == name
+
+
+def test_no_two_files_claim_the_same():
+    check(builtin())
+
+
+def test_the_files_are_read_once_and_in_order():
+    assert builtin() is builtin()
+    assert [host.id for host in builtin()] == sorted(name.removesuffix(".toml") for name in ON_DISK)
+
+
+def test_unknown_has_a_rule_for_every_dialect_and_no_host():
+    unknown = find_host(builtin(), "nobody.example")
+    assert (unknown.id, unknown.hosts) == ("unknown", ())
+    assert [rule.dialect for rule in unknown.rules] == list(DIALECTS)
+
+
+def test_what_a_pattern_says_is_what_host_of_gives():
+    for host in builtin():
+        for name in host.hosts:
+            assert "*" in name or host_of(name) == name
+
+
+# --- who is who
+
+NAMES = {
+    "https://api.deepseek.com/v1": "deepseek",
+    "https://API.DeepSeek.com./beta": "deepseek",
+    "https://api.deepseek.com:443/anthropic": "deepseek",
+    "http://api.deepseek.com:80": "deepseek",
+    "api.moonshot.ai": "moonshot",
+    "api.moonshot.cn": "moonshot",
+    "https://api.groq.com/openai/v1": "groq",
+    "https://api.mistral.ai/v1": "mistral",
+    "https://api.cerebras.ai/v1": "cerebras",
+    "https://openrouter.ai/api/v1": "openrouter",
+    "https://api.openai.com/v1": "openai",
+    "https://eu.api.openai.com/v1": "openai",
+    "https://api.anthropic.com/v1/messages": "anthropic",
+    "https://api.fireworks.ai/inference/v1": "fireworks",
+    "https://api.together.xyz/v1": "together",
+    "https://api.z.ai/api/paas/v4": "zai",
+    "https://open.bigmodel.cn/api/paas/v4": "zai",
+    "http://localhost:11434/v1": "ollama",
+    "http://127.0.0.1:11434": "ollama",
+    "http://[::1]:11434/v1": "ollama",
+    "https://ollama.com/v1": "ollama",
+    # look-alikes
+    "https://api.deepseek.com@evil.io/v1": "unknown",
+    "https://evil.io/api.deepseek.com": "unknown",
+    "https://api.deepseek.com.evil.io": "unknown",
+    "https://xapi.deepseek.com": "unknown",
+    "https://api.deepseek.co": "unknown",
+    "https://api-deepseek.com": "unknown",
+    "https://deepseek.com": "unknown",
+    "https://api.deepseek.com:8443": "unknown",
+    "http://api.deepseek.com:443": "unknown",
+    "https://openrouter.ai.evil.io": "unknown",
+    "https://evil-openrouter.ai": "unknown",
+    "https://xx.api.openai.com": "unknown",
+    "https://api.openai.com.evil.io": "unknown",
+    "http://localhost:11435/v1": "unknown",
+    "http://localhost/v1": "unknown",
+    "custom:deepseek": "unknown",
+}
+
+
+@pytest.mark.parametrize("url", NAMES)
+def test_a_url_belongs_to_one_file_and_a_look_alike_to_none(url):
+    assert find_host(builtin(), host_of(url)).id == NAMES[url]
+
+
+HINTS = {
+    "deepseek": "deepseek", "ChatDeepSeek": "deepseek", "moonshot": "moonshot", "groq": "groq", "ChatGroq": "groq",
+    "mistral": "mistral", "cerebras": "cerebras", "openrouter": "openrouter", "anthropic": "anthropic",
+    "fireworks_ai": "fireworks", "together_ai": "together", "zai": "zai", "ollama_chat": "ollama", "ollama": "ollama",
+    "hosted_vllm": "vllm", "llamafile": "llamacpp",
+    # how a request is spoken says nothing about who answers it
+    "openai": "unknown", "custom_openai": "unknown", "ChatOpenAI": "unknown", None: "unknown",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("hint", HINTS)
+def test_a_hint_names_the_host_at_a_url_that_nobody_knows(hint):
+    assert find_host(builtin(), "gw.corp.example", hint=hint).id == HINTS[hint]
+
+
+def test_a_hint_never_overrules_a_url_that_is_known():
+    assert find_host(builtin(), "api.groq.com", hint="deepseek").id == "groq"
+
+
+def test_an_alias_overrules_both():
+    policy = Policy(aliases={"gw.corp.example": "openai"})
+    assert find_host(builtin(), "gw.corp.example", policy=policy, hint="deepseek").id == "openai"
+
+
+# --- DeepSeek
+
+
+TOOLS = {"tools": [{"type": "function"}]}
+OFF = {"thinking": {"type": "disabled"}}
+EVERYWHERE = ("all_assistant", "")
+
+
+@pytest.mark.parametrize(
+    "model", ["deepseek-v4-pro", "deepseek/deepseek-v4-flash", "deepseek-flash", "deepseek-v5", None]
+)
+@pytest.mark.parametrize(
+    ("request_", "window", "requirement", "missing"),
+    [
+        (TOOLS, "all", "required", EVERYWHERE),
+        ({}, "current_turn", "required", EVERYWHERE),
+        ({"reasoning_effort": "high", **TOOLS}, "all", "required", EVERYWHERE),
+        ({**OFF, **TOOLS}, "none", "ignored", None),
+        ({"extra_body": OFF, **TOOLS}, "none", "ignored", None),
+        ({"reasoning_effort": "none"}, "none", "ignored", None),
+    ],
+)
+def test_deepseek_v4_wants_all_turns_with_tools_the_current_one_without_and_none_when_off(
+    model, request_, window, requirement, missing
+):
+    expected = (window, requirement, ("reasoning_content",), missing)
+    assert facts(choose("api.deepseek.com", model, request_)) == expected
+
+
+@pytest.mark.parametrize("model", ["deepseek-chat", "deepseek/deepseek-reasoner", "deepseek-v3.2", "deepseek-v3"])
+def test_deepseek_v3_wants_the_current_turn_alone_even_with_tools(model):
+    expected = ("current_turn", "required", ("reasoning_content",), ("current_turn", ""))
+    assert facts(choose("api.deepseek.com", model, TOOLS)) == expected
+
+
+def test_deepseek_r1_takes_nothing_whatever_the_policy():
+    for policy in (None, Policy(window="all")):
+        choice = choose("api.deepseek.com", "deepseek/deepseek-r1", TOOLS, policy=policy)
+        assert facts(choice) == ("none", "forbidden", ("reasoning_content",), None)
+
+
+def test_deepseek_in_the_anthropic_dialect_wants_a_block_on_tool_calls_and_no_redacted_one():
+    choice = choose("https://api.deepseek.com/anthropic", "deepseek-v4-pro", TOOLS, dialect="anthropic")
+    assert facts(choice) == ("all", "required", (), ("tool_calls", ""))
+    assert (choice.rule.refuses, choice.rule.signature) == (frozenset({"redacted"}), "any")
+
+
+def test_deepseek_keeps_the_empty_string_that_it_sent():
+    assert choose("api.deepseek.com", "deepseek-v4-pro").rule.empty == "keep"
+
+
+# --- Moonshot
+
+
+@pytest.mark.parametrize(
+    ("model", "request_", "expected"),
+    [
+        ("kimi-k2-thinking", {}, ("current_turn", "required", ("tool_calls", ""))),
+        ("moonshot/kimi-k2.5", TOOLS, ("current_turn", "required", ("tool_calls", ""))),
+        ("kimi-k2.5", OFF, ("none", "ignored", None)),
+        ("kimi-k2.6", {}, ("current_turn", "required", ("tool_calls", ""))),
+        ("kimi-k2.6", {"thinking": {"type": "enabled", "keep": "all"}}, ("all", "required", ("tool_calls", ""))),
+        ("kimi-k2.7-code-highspeed", OFF, ("all", "required", ("tool_calls", ""))),
+        ("kimi-k3", OFF, ("all", "recommended", ("all_assistant", ""))),
+        ("moonshot/kimi-k3.1-pro", {}, ("all", "recommended", ("all_assistant", ""))),
+        ("kimi-k4", {}, ("all", "required", ("tool_calls", ""))),
+        ("moonshot-v1-8k", {}, ("none", "ignored", None)),
+    ],
+)
+def test_moonshot_requires_the_field_on_tool_calls_and_k3_stops_reasoning_without_it(model, request_, expected):
+    window, requirement, _, missing = facts(choose("api.moonshot.ai", model, request_))
+    assert (window, requirement, missing) == expected
+
+
+# --- hosts with a closed schema
+
+
+@pytest.mark.parametrize(
+    ("host", "carrier", "takes", "refuses"),
+    [
+        (
+            "api.groq.com",
+            "reasoning",
+            ["openai/gpt-oss-120b", "groq/openai/gpt-oss-20b", "qwen/qwen3-32b", "groq/qwen/qwen3.8-27b"],
+            ["llama-3.3-70b-versatile", "moonshotai/kimi-k2-instruct", "groq/new-model", "gemma2-9b-it", None],
+        ),
+        (
+            "api.cerebras.ai",
+            "reasoning",
+            ["gpt-oss-120b", "cerebras/gpt-oss-120b", "zai-glm-4.7", "cerebras/zai-glm-5.3"],
+            ["gemma-4-31b", "llama-3.3-70b", "cerebras/llama3.1-8b", "new-model", None],
+        ),
+        (
+            "api.mistral.ai",
+            "content.thinking",
+            [
+                "magistral-medium-latest", "mistral/magistral-small-2509", "mistral-small-2603", "mistral-small-latest",
+                "mistral/mistral-medium-3-5", "mistral-medium-3.5", "mistral-large-4", "mistral/mistral-large-4-0",
+            ],
+            ["mistral-large-latest", "mistral-small-2506", "mistral-medium-3", "codestral-latest", "devstral-latest", None],
+        ),
+    ],
+)  # fmt: skip
+def test_a_strict_host_takes_reasoning_from_models_that_reason_and_refuses_it_from_the_rest(
+    host, carrier, takes, refuses
+):
+    for model in takes:
+        choice = choose(host, model)
+        assert (choice.rule.strict, choice.rule.read, choice.rule.write) == (True, (carrier,), (carrier,)), model
+        assert choice.rule.requirement == "optional", model
+    for model in refuses:
+        for policy in (None, Policy(window="all")):
+            choice = choose(host, model, policy=policy)
+            assert (choice.rule.strict, choice.rule.window, choice.rule.requirement) == (True, "none", "forbidden"), (
+                model
+            )
+
+
+def test_cerebras_keeps_earlier_turns_of_glm_when_the_caller_asks_for_it():
+    windows = [
+        choose("api.cerebras.ai", "zai-glm-4.7", request).rule.window
+        for request in (
+            {},
+            {"clear_thinking": True},
+            {"clear_thinking": False},
+            {"extra_body": {"clear_thinking": False}},
+        )
+    ]
+    assert windows == ["current_turn", "current_turn", "all", "all"]
+
+
+@pytest.mark.parametrize("policy", [None, Policy(window="all")])
+@pytest.mark.parametrize("model", ["gpt-5.6", "o4-mini", "gpt-6", None])
+def test_openai_chat_takes_nothing(model, policy):
+    assert facts(choose("api.openai.com", model, policy=policy))[:2] == ("none", "forbidden")
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        ("accounts/fireworks/models/kimi-k3", ("all", "required", ("all_assistant", ""))),
+        ("fireworks_ai/accounts/fireworks/models/deepseek-v4-flash", ("all", "required", ("all_assistant", ""))),
+        ("accounts/fireworks/models/kimi-k2p6", ("all", "optional", None)),
+        ("accounts/fireworks/models/glm-4p7", ("current_turn", "optional", None)),
+        ("accounts/fireworks/models/minimax-m2p1", ("current_turn", "optional", None)),
+    ],
+)
+def test_fireworks_shows_the_model_what_its_history_parameter_says(model, expected):
+    window, requirement, write, missing = facts(choose("api.fireworks.ai", model, {}))
+    assert (window, requirement, missing) == expected
+    assert write == ("reasoning_content",)
+    if requirement == "optional":
+        windows = [
+            choose("api.fireworks.ai", model, {"reasoning_history": value}).rule.window
+            for value in ("disabled", "interleaved", "preserved")
+        ]
+        assert windows == ["none", "current_turn", "all"]
+
+
+# --- OpenRouter
+
+
+@pytest.mark.parametrize(
+    ("model", "write", "signature", "requirement"),
+    [
+        ("anthropic/claude-opus-4.5", ("reasoning_details",), "required", "recommended"),
+        ("openrouter/anthropic/claude-sonnet-5.5", ("reasoning_details",), "required", "recommended"),
+        ("google/gemini-3-pro", ("reasoning_details",), "required", "recommended"),
+        ("openai/gpt-5.6", ("reasoning_details", "reasoning"), "any", "recommended"),
+        ("x-ai/grok-4", ("reasoning_details", "reasoning"), "any", "recommended"),
+        ("deepseek/deepseek-v4-pro", ("reasoning_details", "reasoning_content"), "any", "required"),
+        ("openrouter/deepseek/deepseek-v4-flash:free", ("reasoning_details", "reasoning_content"), "any", "required"),
+        ("moonshotai/kimi-k2.6", ("reasoning_details", "reasoning_content"), "any", "required"),
+        ("moonshotai/kimi-k3", ("reasoning_details", "reasoning_content"), "any", "recommended"),
+        ("some/new-model", ("reasoning_details", "reasoning"), "any", "recommended"),
+    ],
+)
+def test_openrouter_gets_details_back_and_signed_ones_alone_for_claude_and_gemini(model, write, signature, requirement):
+    choice = choose("openrouter.ai", model, {})
+    assert choice.host.router
+    assert (choice.rule.write, choice.rule.signature, choice.rule.requirement) == (write, signature, requirement)
+    assert choice.rule.window == "all"
+    assert "upstream" in choice.rule.bound
+
+
+def test_openrouter_refuses_reasoning_for_muse_spark():
+    choice = choose("openrouter.ai", "meta/muse-spark-1.1", policy=Policy(window="all"))
+    assert (choice.rule.window, choice.rule.requirement) == ("none", "forbidden")
+
+
+@pytest.mark.parametrize(
+    ("model", "bound"),
+    [
+        ("anthropic/claude-3.7-sonnet", False),
+        ("anthropic/claude-sonnet-4", False),
+        ("anthropic/claude-opus-4.6", False),
+        ("anthropic/claude-opus-5", False),
+        ("anthropic/claude-opus-5:beta", False),
+        ("anthropic/claude-opus-5.5", True),
+        ("anthropic/claude-opus-5-5", True),
+        ("anthropic/claude-fable-5.1", True),
+        ("anthropic/claude-opus-latest", True),
+    ],
+)
+def test_a_claude_behind_the_router_binds_blocks_as_at_its_vendor(model, bound):
+    assert ("prefix" in choose("openrouter.ai", model, {}).rule.bound) is bound
+
+
+@pytest.mark.parametrize(
+    ("model", "upstream"),
+    [
+        ("deepseek/deepseek-v4", "deepseek"),
+        ("openrouter/deepseek/deepseek-v4", "deepseek"),
+        ("openrouter/anthropic/claude-opus-4.5:beta", "anthropic"),
+        ("ChatOpenRouter/x-ai/grok-4", "x-ai"),
+        ("openrouter/auto", "auto"),
+    ],
+)
+def test_the_vendor_behind_openrouter_is_in_the_name_of_the_model(model, upstream):
+    choice = choose("openrouter.ai", model)
+    assert upstream_of(choice.host, choice.rule, model) == upstream
+
+
+# --- Z.ai, local servers, unknown hosts
+
+
+@pytest.mark.parametrize(
+    ("model", "path", "request_", "window"),
+    [
+        ("glm-4.7", "/api/paas/v4", {}, "current_turn"),
+        ("glm-4.7", None, {}, "current_turn"),
+        ("glm-4.7", "/api/coding/paas/v4", {}, "all"),
+        ("glm-4.7", "/api/coding/paas/v4/chat/completions", {}, "all"),
+        ("glm-4.7", "/api/paas/v4", {"thinking": {"type": "enabled", "clear_thinking": False}}, "all"),
+        ("glm-4.7", "/api/coding/paas/v4", {"thinking": {"clear_thinking": True}}, "current_turn"),
+        ("glm-4.7", "/api/coding/paas/v4", OFF, "none"),
+        ("zai/glm-5.3", "/api/paas/v4", OFF, "current_turn"),
+    ],
+)
+def test_the_coding_plan_of_zai_keeps_earlier_turns_unless_told_otherwise(model, path, request_, window):
+    assert choose("api.z.ai", model, request_, path=path).rule.window == window
+
+
+def test_a_local_server_gets_all_turns_and_its_template_decides():
+    assert facts(choose("http://localhost:11434/v1", "qwen3"))[:3] == ("all", "optional", ("reasoning",))
+    vllm = choose("http://gpu-7:8000/v1", "qwen3", hint="hosted_vllm")
+    assert (facts(vllm)[:3], vllm.rule.read) == (
+        ("all", "optional", ("reasoning",)),
+        ("reasoning", "reasoning_content"),
+    )
+    assert facts(choose("http://gpu-7:8080/v1", "any", hint="llamafile"))[:3] == (
+        "all",
+        "optional",
+        ("reasoning_content",),
+    )
+
+
+def test_deepseek_v4_on_vllm_keeps_all_turns_with_tools_alone():
+    windows = [
+        choose("gpu-7:8000", "deepseek-ai/DeepSeek-V4", request, hint="hosted_vllm").rule.window
+        for request in (TOOLS, {})
+    ]
+    assert windows == ["all", "current_turn"]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_an_unknown_host_gets_the_running_turn_back_under_the_key_it_came_in(dialect):
+    choice = choose("nobody.example", "m", TOOLS, dialect=dialect)
+    rule = choice.rule
+    assert (rule.host, rule.window, rule.requirement, rule.missing) == ("unknown", "current_turn", "optional", None)
+    assert (rule.empty, rule.strict, rule.signature, rule.guards) == ("omit", False, "any", ())
+    assert rule.write == (("same",) if dialect == "chat" else ())
+
+
+# --- Claude at its vendor
+
+ON = {"thinking": {"type": "adaptive"}}
+LAST, ALL = "last_assistant", "all"
+OLD = (LAST, set(), False)
+KEPT = (ALL, set(), False)
+FIFTH = (ALL, set(), True)
+BOUND = (ALL, {"prefix"}, True)
+ACCOUNT = (ALL, {"prefix", "account"}, True)
+HAIKU = (ALL, {"prefix", "account", "model"}, True)
+CLAUDES = {
+    "v1": OLD, "v2:1": OLD, "instant-v1": OLD,
+    "3-haiku": OLD, "3-opus": OLD, "3-sonnet": OLD, "3.5-haiku": OLD, "3-5-haiku": OLD, "3-5-sonnet": OLD, "3.5-sonnet": OLD,
+    "3-7-sonnet": OLD, "3.7-sonnet": OLD, "4-opus": OLD, "4-sonnet": OLD, "4.5-haiku": OLD, "4.5-sonnet": OLD,
+    "opus-4": OLD, "opus-4-1": OLD, "sonnet-4": OLD, "sonnet-4-1": OLD, "sonnet-4-5": OLD, "haiku-4-5": OLD,
+    "opus-4-5": KEPT, "opus-4-6": KEPT, "opus-4-7": KEPT, "opus-4-8": KEPT, "sonnet-4-6": KEPT,
+    "opus-5": FIFTH, "sonnet-5": FIFTH, "fable-5": FIFTH, "mythos-5": FIFTH, "mythos-5-1": FIFTH, "mythos-preview": FIFTH,
+    "opus-5-5": BOUND, "fable-5-1": BOUND, "fable-5-2": BOUND, "mythos-5-2": BOUND,
+    "sonnet-5-5": ACCOUNT, "haiku-5-5": HAIKU,
+    "opus-latest": ACCOUNT, "sonnet-latest": ACCOUNT, "fable-latest": ACCOUNT, "haiku-latest": ACCOUNT, "opus-6": ACCOUNT,
+}  # fmt: skip
+"""Name after `claude-` -> window when it thinks, what blocks are bound to, whether it thinks unasked."""
+
+
+def claude(name):
+    """The row of CLAUDES for a name as clouds and routers write it: prefix, date, suffix and dots taken away."""
+    bare = name.lower().rpartition("claude-")[2]
+    for tail in ("-v1:0", "-v2:0", "-v1", "@default", "-think", "-fast", "-latest") if bare not in CLAUDES else ():
+        bare = bare.removesuffix(tail) if bare not in CLAUDES else bare
+    head, _, date = bare.replace("@", "-").rpartition("-")
+    bare = head if date.startswith("20") and len(date) == 8 else bare
+    return CLAUDES[bare if bare in CLAUDES else bare.replace(".", "-")]
+
+
+def claude_names():
+    spec = find_spec("litellm")
+    listed = (
+        Path(spec.origin).with_name("model_prices_and_context_window_backup.json") if spec and spec.origin else None
+    )
+    names = {f"claude-{name}" for name in CLAUDES}
+    names |= {
+        "claude-opus-4-20250514",
+        "claude-fable-5-20260401",
+        "claude-opus-4-5-20251101",
+        "anthropic/claude-opus-5-5",
+    }
+    if listed is not None and listed.exists():
+        names |= {name for name in json.loads(listed.read_text("utf-8")) if "claude-" in name.lower()}
+    return sorted(names)
+
+
+@pytest.mark.parametrize("name", claude_names())
+def test_every_claude_name_gets_the_window_and_the_bonds_of_its_generation(name):
+    window, bound, unasked = claude(name)
+    rule = choose("api.anthropic.com", name, ON, dialect="anthropic").rule
+    assert (rule.window, rule.bound, rule.signature) == (window, bound, "required")
+    assert rule.guards == ("lead_block", "forced_tools", "budget", "no_empty")
+    assert choose("api.anthropic.com", name, {}, dialect="anthropic").rule.window == (window if unasked else "none")
+    assert choose("api.anthropic.com", name, None, dialect="anthropic").rule.window == window
+    off = choose("api.anthropic.com", name, OFF, dialect="anthropic", policy=Policy(window="all"))
+    assert (off.rule.window, off.rule.requirement) == ("none", "forbidden")
+
+
+def test_a_clear_thinking_edit_makes_an_old_claude_keep_what_it_is_told():
+    edits = {"edits": [{"type": "clear_thinking_20251015", "keep": {"type": "thinking_turns", "value": 2}}]}
+    request = {"thinking": {"type": "enabled", "budget_tokens": 2048}, "context_management": edits}
+    assert choose("api.anthropic.com", "claude-haiku-4-5", request, dialect="anthropic").rule.window == "all"
+
+
+def test_thinking_is_switched_off_at_anthropic_without_leaving_its_budget_behind():
+    request = {"thinking": {"type": "enabled", "budget_tokens": 2048}, "max_tokens": 4096}
+    choice = choose("api.anthropic.com", "claude-sonnet-4-5", request, dialect="anthropic")
+    assert disable_thinking(choice, request) == {"thinking": {"type": "disabled"}, "max_tokens": 4096}
+
+
+@pytest.mark.parametrize("host", builtin(), ids=lambda host: host.id)
+def test_what_switches_thinking_off_is_read_as_off(host):
+    rule = next(rule for rule in host.rules if rule.models == ("*",))
+    choice = choose(host.hosts[0] if host.hosts else "nobody.example", None, {}, dialect=rule.dialect)
+    choice = choice._replace(host=host, rule=rule)
+    request = disable_thinking(choice, {})
+    assert thinking_of(host, request) == ("off" if request else "unset")
+
+
+# --- the matrix: a changed file shows here as changed behaviour
+
+MODELS = {
+    "deepseek": ["deepseek-v4-pro", "deepseek-chat", "deepseek-r1"],
+    "moonshot": ["kimi-k3", "kimi-k2.7-code", "kimi-k2.6", "kimi-k2.5", "kimi-k9", "moonshot-v1-8k"],
+    "groq": ["openai/gpt-oss-120b", "qwen/qwen3-32b", "llama-3.3-70b-versatile"],
+    "mistral": ["magistral-medium-latest", "mistral-large-4", "mistral-large-latest"],
+    "cerebras": ["gpt-oss-120b", "zai-glm-4.7", "gemma-4-31b"],
+    "openrouter": [
+        "anthropic/claude-opus-4.5", "anthropic/claude-opus-5.5", "google/gemini-3-pro", "openai/gpt-5.6",
+        "deepseek/deepseek-v4-pro", "moonshotai/kimi-k2.6", "moonshotai/kimi-k3", "meta/muse-spark",
+    ],
+    "openai": ["gpt-5.6"],
+    "anthropic": [
+        "claude-3-7-sonnet", "claude-haiku-4-5", "claude-opus-4-5", "claude-opus-5", "claude-opus-5-5", "claude-sonnet-5-5",
+        "claude-haiku-5-5", "claude-fable-5-1", "claude-opus-9",
+    ],
+    "fireworks": ["kimi-k3", "deepseek-v4-flash", "kimi-k2p6", "glm-4p7"],
+    "together": ["moonshotai/Kimi-K3", "zai-org/GLM-5.2"],
+    "zai": ["glm-5.3", "glm-4.7"],
+    "vllm": ["deepseek-ai/DeepSeek-V4", "deepseek-ai/DeepSeek-V3.2", "qwen3"],
+}  # fmt: skip
+HEAD = """\
+# What every rule file says, resolved: a test compares this file with the rules. Made by
+#   RULES_MATRIX=write python -m pytest tests/test_hosts.py -k matrix
+# host, dialect, model, tools in the request, thinking in the request
+#   -> window | read > write | requirement | where missing, and its fill | strict | signature | bound
+"""
+
+
+def requests(host):
+    """Requests by (tools, thinking); without those that this host has no words for."""
+    said = {"unset": {}}
+    for toggle in host.thinking:
+        for state, values in (("on", toggle.on), ("off", toggle.off)):
+            if values and state not in said:
+                value = {"*": "high", "true": True, "false": False}.get(values[0], values[0])
+                for key in reversed(toggle.param.split(".")):
+                    value = {key: value}
+                said[state] = value
+    return {(tools, state): {**said[state], **more} for state in said for tools, more in (("no", {}), ("yes", TOOLS))}
+
+
+def outcome(choice):
+    rule = choice.rule
+    carriers = f"{','.join(rule.read)} > {','.join(rule.write)}" if rule.dialect == "chat" else "-"
+    missing = f"{rule.missing.on}={rule.missing.fill!r}" if rule.missing else "-"
+    bound = ",".join(sorted(rule.bound)) or "-"
+    return (
+        f"{rule.window} | {carriers} | {rule.requirement} | {missing} | {'strict' if rule.strict else '-'} | "
+        f"{rule.signature} | {bound}"
+    )
+
+
+def matrix():
+    lines = []
+    for host in builtin():
+        name = host.hosts[0] if host.hosts else "nobody.example"
+        for dialect in dict.fromkeys(rule.dialect for rule in host.rules):
+            for model in MODELS.get(host.id, ["any"]):
+                cells = {
+                    cell: outcome(choose(name, model, request, dialect=dialect, hint=host.id))
+                    for cell, request in requests(host).items()
+                }
+                by_state = {}
+                for state in dict.fromkeys(state for _, state in cells):
+                    same = cells["no", state] == cells["yes", state]
+                    for tools in ["*"] if same else ["no", "yes"]:
+                        by_state.setdefault((tools, cells["no" if tools == "*" else tools, state]), []).append(state)
+                lines += [
+                    f"{host.id}  {dialect}  {model}  tools={tools}  thinking={','.join(states)}\n  -> {result}"
+                    for (tools, result), states in by_state.items()
+                ]
+    return HEAD + "\n".join(lines) + "\n"
+
+
+def test_the_matrix_of_resolved_rules_is_the_one_on_disk():
+    now = matrix()
+    if os.environ.get("RULES_MATRIX") == "write":
+        MATRIX.write_text(now, "utf-8")
+    then = MATRIX.read_text("utf-8")
+    changed = "\n".join(difflib.unified_diff(then.splitlines(), now.splitlines(), "on disk", "rules", lineterm="", n=1))
+    assert not changed, (
+        f"rules changed behaviour; if it is meant: RULES_MATRIX=write (see the head of the file)\n{changed}"
+    )
+
+
+# --- speed: bounds that a shared machine keeps, ten times what was measured
+
+
+def test_choosing_a_rule_takes_microseconds():
+    target, request = Origin("api.deepseek.com", model="deepseek-v4-pro"), {"reasoning_effort": "high", **TOOLS}
+    best = min(_seconds(lambda: select(builtin(), target, request), times=200) for _ in range(5))
+    assert best < 50e-6  # measured 2026-11-30: 4 µs
+
+
+def test_reading_all_files_takes_milliseconds():
+    best = min(_seconds(builtin.__wrapped__, times=1) for _ in range(3))
+    assert best < 100e-3  # measured 2026-11-30: 12 ms for 15 files
+
+
+def _seconds(function, times):
+    started = time.perf_counter()
+    for _ in range(times):
+        function()
+    return (time.perf_counter() - started) / times
