@@ -115,8 +115,8 @@ class Draft:
         }
         return sum(decision is not None and hits[id(decision)] for decision in self.decisions)
 
-    def rows(self) -> Iterator[Row]:
-        """The lines of the report, in the order of the messages."""
+    def rows(self, size: Callable[[int, Part], int]) -> Iterator[Row]:
+        """The lines of the report, in the order of the messages; `size` tells the bytes of a part in a row."""
         for reason in self.guards:
             yield Row(None, None, "request", "guard", reason, ("thinking",), 0)
         removed = 0
@@ -126,10 +126,10 @@ class Draft:
             output = None if gone else index - removed
             removed += gone
             if decision is not None:
-                yield from _lines(index, output, shape, decision, self.history.sizes.get(index, ()))
+                yield from _lines(index, output, shape, decision, [size(index, part) for part in shape.parts])
 
 
-def _lines(index: int, output: int | None, shape: Message, decision: Decision, sizes: tuple[int, ...]) -> Iterator[Row]:
+def _lines(index: int, output: int | None, shape: Message, decision: Decision, sizes: list[int]) -> Iterator[Row]:
     grouped: dict[tuple[Action, str], tuple[list[str], int]] = {}
     for part, act, size in zip(shape.parts, decision.acts, sizes, strict=True):
         names, total = grouped.get((act.action, act.reason), ([], 0))

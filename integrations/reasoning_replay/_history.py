@@ -9,7 +9,7 @@ It does not know whether a part may be sent, nor how any form spells a key.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from ._origin import Origin
@@ -64,8 +64,6 @@ class History:
 
     shapes: list[Message]
     rows: list[int]
-    sizes: dict[int, tuple[int, ...]] = field(default_factory=dict)
-    """Row → bytes of each of its parts, in the order of the shape's parts."""
     turn_start: int = 0
     """The row of the last user message that started a turn; 0 where none did."""
 

@@ -21,7 +21,7 @@ from ._known import Known, Overlay, default_store, first_time
 from ._origin import Origin, Reach, host_of, to_mark
 from ._report import Report
 from ._rules import BadPolicy, Choice, Policy, Rule, disable_thinking, holds_key, select, upstream_of
-from .forms import DEFAULT_FORMS, Form, digest, form_of, listed
+from .forms import DEFAULT_FORMS, Form, Stream, digest, form_of, listed, size_of
 from .hosts import builtin
 
 _log = logging.getLogger("reasoning_replay")
@@ -86,7 +86,8 @@ class Plan:
 class _Work(NamedTuple):
     """Everything that a plan was made of. Holds messages, so it has no useful `repr`."""
 
-    rows: Sequence[Mapping[str, Any]]
+    rows: tuple[Mapping[str, Any], ...]
+    """The list as it was: the caller goes on appending to theirs."""
     form: Form
     draft: _engine.Draft
     choice: Choice
@@ -106,6 +107,13 @@ class _Work(NamedTuple):
             }
             names += found
         return names
+
+    def size(self, row: int, part: Part) -> int:
+        """Bytes of a part; 0 where the caller has taken it out of the message since."""
+        try:
+            return size_of(self.form.payload(self.rows[row], part).replace("\0", ""))
+        except (LookupError, TypeError, AttributeError):
+            return 0
 
     def __repr__(self) -> str:
         return f"<work of {len(self.rows)} messages>"
@@ -192,18 +200,19 @@ def _prepare(
     draft = _engine.plan(history, choice, target, _reach(choice, policy), policy, request)
     if draft.missing is not None:
         choice, draft = _lacking(choice, draft, target, policy, hint, path)
-    work = _Work(rows, form, draft, choice, policy, known)
-    return _plan_of(messages, work, target, hint)
+    return _plan_of(messages, rows, _Work(tuple(rows), form, draft, choice, policy, known), target, hint)
 
 
-def _plan_of(messages: Any, work: _Work, target: Origin, hint: str | None) -> Plan:
+def _plan_of(
+    messages: Any, rows: Sequence[Mapping[str, Any]], work: _Work, target: Origin, hint: str | None
+) -> Plan:
     draft, choice = work.draft, work.choice
-    out = work.form.apply(work.rows, draft.history, draft.decisions)
+    out = work.form.apply(rows, draft.history, draft.decisions)
     report = Report(
-        lambda: tuple(draft.rows()), origin=target, rule=choice.rule, thinking=choice.thinking, tools=choice.tools
+        lambda: tuple(draft.rows(work.size)), origin=target, rule=choice.rule, thinking=choice.thinking, tools=choice.tools
     )
     return Plan(
-        messages=messages if out is work.rows and isinstance(messages, list) else out,
+        messages=messages if out is rows and isinstance(messages, list) else out,
         request=draft.request,
         report=report,
         origin=target,
@@ -310,7 +319,7 @@ def confirm(messages: Any, plan: Plan, *, form: str | None = None, request: Mapp
     strict = replace(policy, unknown_origin="drop")
     loose = choice._replace(rule=replace(choice.rule, window="all"))
     draft = _engine.plan(history, loose, target, _reach(choice, strict), strict, request)
-    return _plan_of(messages, _Work(rows, shape, draft, choice, policy, None), target, plan.hint)
+    return _plan_of(messages, rows, _Work(tuple(rows), shape, draft, choice, policy, None), target, plan.hint)
 
 
 def _same_start(work: _Work, history: History) -> int:
@@ -441,10 +450,20 @@ def _captured(message: dict[str, Any], origin: Origin, form: Form, known: Known)
     return form.mark(message, to_mark(origin)) if parts else message
 
 
+def capture_safely(reply: Any, origin: Origin, **options: Any) -> dict[str, Any] | None:
+    """`capture` for integrations; None on a fault: the reply stays as it is, unmarked."""
+    try:
+        return capture(reply, origin, **options)
+    except Exception as error:  # the shim must never break the call
+        _fault(error, origin.host)
+        return None
+
+
 class Collector:
     """A streamed reply put together. Mutable: `feed` every chunk, then take the `result`.
 
-    A stream that was broken off gives the message so far, with nothing sealed in it.
+    A stream that was broken off gives the message so far, with nothing sealed in it. A chunk that cannot be read is a
+    fault of ours: warned of once, and `result` is None, since a user's stream must not break over our bookkeeping.
     """
 
     def __init__(
@@ -453,16 +472,26 @@ class Collector:
         self._origin = origin
         self._form = _form_for(form, origin.dialect)
         self._known = default_store() if known is None else known
-        self._stream = self._form.stream(choice)
+        self._stream: Stream | None = self._form.stream(choice)
 
     def feed(self, chunk: Any) -> None:
         """Takes the next chunk (a dict or an SDK's object)."""
-        self._stream.feed(chunk)
+        if self._stream is None:
+            return
+        try:
+            self._stream.feed(chunk)
+        except Exception as error:  # see the class
+            _fault(error, self._origin.host)
+            self._stream = None
 
     def result(self) -> dict[str, Any] | None:
         """The assistant message so far, marked if it brought reasoning; None while nothing has come."""
-        message = self._stream.result()
-        return None if message is None else _captured(message, self._origin, self._form, self._known)
+        try:
+            message = None if self._stream is None else self._stream.result()
+            return None if message is None else _captured(message, self._origin, self._form, self._known)
+        except Exception as error:  # see the class
+            _fault(error, self._origin.host)
+            return None
 
 
 def adopt(messages: Any, origin: Origin, *, form: str | None = None) -> list[Any]:

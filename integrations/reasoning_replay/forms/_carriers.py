@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from .._history import Part
-from . import PSF, canonical, shape_value, size_of
+from . import PSF, canonical, shape_value
 
 Codes = tuple[tuple[int, str], ...]
 """Item and code of each part in a list carrier."""
@@ -154,7 +154,3 @@ def codes_of(carrier: ListCarrier, items: list[Any]) -> Codes:
     """Place and code of every item that holds reasoning."""
     return tuple((item, code) for item, value in enumerate(items) if (code := carrier.code(value)) is not None)
 
-
-def sizes_of(carrier: ListCarrier, items: list[Any], codes: Codes) -> tuple[int, ...]:
-    """Bytes of every item that holds reasoning."""
-    return tuple(size_of(carrier.payload(items[item]).replace("\0", "")) for item, _ in codes)

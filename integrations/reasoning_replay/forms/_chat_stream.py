@@ -37,6 +37,7 @@ class ChatStream:
         self._details: list[dict[str, Any]] = []
         self._blocks: list[dict[str, Any]] = []
         self._open = False
+        self._index: Any = None
         self._calls: dict[int, dict[str, Any]] = {}
         self._psf: dict[str, Any] = {}
         self._order: list[tuple[str, int]] = []
@@ -89,12 +90,14 @@ class ChatStream:
                 same[key] = value
 
     def _block(self, block: dict[str, Any]) -> None:
-        """A fragment of thinking; a signature closes the block, and so does anything visible."""
+        """A fragment of thinking. LiteLLM numbers the blocks; a signature closes one, and so does anything visible."""
+        index = block.pop("index", None)
         if block_code(block) == "redacted":
             self._blocks.append(block)
             self._visible("thinking", 0)
             return
-        if not self._open:
+        if not self._open or index != self._index:
+            self._index = index
             self._blocks.append({"type": "thinking", "thinking": ""})
             self._visible("thinking", 0)
             self._open = True

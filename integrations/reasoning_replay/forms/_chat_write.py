@@ -47,11 +47,11 @@ def write(messages: Messages, history: History, decisions: list[Decision | None]
         copy = dict(message)
         for key in edit.drop:
             del copy[key]
-        for step in edit.steps:
-            step(message, copy)
         if edit.steps:
+            for step in edit.steps:
+                step(message, copy)
             renamed.update(_renamed_ids(message, copy))
-        out.append(_with_plain_id(copy, renamed) if renamed else copy)
+        out.append(copy)
     return out if changed else messages if type(messages) is list else out
 
 

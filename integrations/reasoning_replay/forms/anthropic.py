@@ -12,7 +12,7 @@ from typing import Any
 from .._engine import Decision
 from .._history import History, HistoryError, Message, Part, StartsTurn
 from .._origin import MARK, from_mark_id, mark_id
-from . import PSF, TURN, Form, Messages, as_mapping, size_of, stated_turn, wrong_type
+from . import PSF, TURN, Form, Messages, as_mapping, stated_turn, wrong_type
 from ._anthropic_stream import AnthropicStream
 from ._carriers import block_code, block_payload, part_of
 
@@ -33,7 +33,6 @@ def view(messages: Messages, starts_turn: StartsTurn | None = None) -> History:
     shapes: list[Message] = []
     numbers: dict[Message, int] = {}
     rows: list[int] = []
-    sizes: dict[int, tuple[int, ...]] = {}
     turn_start, after_tool = 0, False
     for index, message in enumerate(messages):
         role = message.get("role")
@@ -45,8 +44,6 @@ def view(messages: Messages, starts_turn: StartsTurn | None = None) -> History:
         if number == len(shapes):
             shapes.append(shape)
         rows.append(number)
-        if shape.parts:
-            sizes[index] = tuple(_size(content[part.item or 0]) for part in shape.parts)
         kinds = {_kind(block) for block in content}
         stated = stated_turn(index, message, starts_turn)
         if stated is None:
@@ -54,7 +51,7 @@ def view(messages: Messages, starts_turn: StartsTurn | None = None) -> History:
         after_tool = "tool_result" in kinds or (after_tool and role == "user" and not stated)
         if stated:
             turn_start = index
-    return History(shapes=shapes, rows=rows, sizes=sizes, turn_start=turn_start)
+    return History(shapes=shapes, rows=rows, turn_start=turn_start)
 
 
 def _blocks(index: int, message: Mapping[str, Any]) -> list[Any]:
@@ -78,10 +75,6 @@ def _kind(block: Any) -> Any:
 
 def _has_text(message: Mapping[str, Any], kinds: set[Any]) -> bool:
     return isinstance(message.get("content"), str) or "text" in kinds
-
-
-def _size(block: Mapping[str, Any]) -> int:
-    return sum(size_of(value) for key in ("thinking", "signature", "data") if isinstance(value := block.get(key), str))
 
 
 def _shape(role: str, message: Mapping[str, Any], content: list[Any]) -> Message:
