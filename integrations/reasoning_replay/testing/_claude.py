@@ -227,7 +227,7 @@ def signatures(case: Case) -> str | None:
             return E4.format(at=block.at)
         if not isinstance(signature, str):
             return E5.format(at=block.at)
-        if not signature and not text:
+        if signature == "" and text in ("", None):
             return E6.format(at=block.at)
         if not case.issuer.opens(signature, "thinking", "", str(text)):
             return E2.format(at=block.at)

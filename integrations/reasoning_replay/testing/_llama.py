@@ -88,7 +88,7 @@ class LlamaServer:
         return str(self._call("/slots")[0]["prompt"]).replace(SPACE, " ")
 
     def _call(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        with httpx.Client(verify=False, timeout=START_SECONDS) as client:
+        with httpx.Client(timeout=START_SECONDS) as client:
             url = f"http://{self.name}{path}"
             reply = client.get(url) if body is None else client.post(url, json=body)
             reply.raise_for_status()

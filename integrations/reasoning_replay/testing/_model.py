@@ -37,6 +37,8 @@ NEWLINE: Final = "<0x0A>"
 WIDTH: Final = 384
 """One dimension a token, and two for the decision."""
 INNER: Final = 32
+DECISION: Final = WIDTH - 2
+GATE: Final = WIDTH - 1
 NORMAL, UNKNOWN, CONTROL, USER, BYTE = 1, 2, 3, 4, 6
 """Token types of the format."""
 
@@ -49,38 +51,42 @@ def vocabulary() -> dict[str, int]:
     return tokens | {phrase: USER for phrase in (*ASK, *ANSWER) if phrase not in tokens}
 
 
-def weights(tokens: list[str]) -> dict[str, Any]:
-    """Every tensor of the model by its name in the file."""
-    size, at = len(tokens), {token: i for i, token in enumerate(tokens)}
-    decision, gate = WIDTH - 2, WIDTH - 1
-    assert size <= decision, "more tokens than dimensions"
+def zeros(*shape: int) -> Any:
+    """A tensor of zeros."""
+    return np.zeros(shape, np.float32)
 
-    def zeros(*shape: int) -> Any:
-        return np.zeros(shape, np.float32)
 
-    embedding = zeros(size, WIDTH)
-    embedding[np.arange(size), np.arange(size)] = 1
-    follows = zeros(size, WIDTH)
+def phrases(at: dict[str, int]) -> Any:
+    """The output matrix: which token comes after which."""
+    follows = zeros(len(at), WIDTH)
     for chain in (ASK, ANSWER):
         for before, after in pairwise(chain):
             follows[at[after], at[before]] = 1
     follows[at["It is"], at["</think>"]] = 1
     follows[at[ANSWER[0]], at[NEWLINE]] = 1
-    follows[at[ASK[0]], gate] = 1
+    follows[at[ASK[0]], GATE] = 1
+    return follows
+
+
+def weights(at: dict[str, int]) -> dict[str, Any]:
+    """Every tensor of the model by its name in the file. `at`: token -> its row."""
+    assert len(at) <= DECISION, "more tokens than dimensions"
+    embedding = zeros(len(at), WIDTH)
+    embedding[np.arange(len(at)), np.arange(len(at))] = 1
     value, out = zeros(WIDTH, WIDTH), zeros(WIDTH, WIDTH)
     strength = 1000 / np.sqrt(WIDTH)
-    value[decision, at["<tool_response>"]] = 2 * strength
-    value[decision, at["<|im_start|>user"]] = -strength
-    out[decision, decision] = 1
+    value[DECISION, at["<tool_response>"]] = 2 * strength
+    value[DECISION, at["<|im_start|>user"]] = -strength
+    out[DECISION, DECISION] = 1
     opens, lifts, lowers = zeros(INNER, WIDTH), zeros(INNER, WIDTH), zeros(WIDTH, INNER)
     opens[0, at[NEWLINE]] = 1
-    lifts[0, decision] = -1
-    lowers[gate, 0] = 1
+    lifts[0, DECISION] = -1
+    lowers[GATE, 0] = 1
     ones = np.ones(WIDTH, np.float32)
     return {
         "token_embd.weight": embedding,
         "output_norm.weight": ones,
-        "output.weight": follows,
+        "output.weight": phrases(at),
         "blk.0.attn_norm.weight": ones,
         "blk.0.attn_q.weight": zeros(WIDTH, WIDTH),
         "blk.0.attn_k.weight": zeros(WIDTH, WIDTH),
@@ -93,11 +99,8 @@ def weights(tokens: list[str]) -> dict[str, Any]:
     }
 
 
-def write_model(path: Path) -> None:
-    """Write the model as a GGUF file."""
-    tokens = vocabulary()
-    names = list(tokens)
-    writer = gguf.GGUFWriter(str(path), "llama")
+def describe(writer: Any) -> None:
+    """What the file says of the model."""
     writer.add_name("scripted-tool-loop")
     writer.add_context_length(65536)
     writer.add_embedding_length(WIDTH)
@@ -108,6 +111,11 @@ def write_model(path: Path) -> None:
     writer.add_layer_norm_rms_eps(1e-6)
     writer.add_rope_dimension_count(64)
     writer.add_file_type(gguf.LlamaFileType.ALL_F32)
+
+
+def add_vocabulary(writer: Any, tokens: dict[str, int]) -> None:
+    """The tokens and their types."""
+    names = list(tokens)
     writer.add_vocab_size(len(names))
     writer.add_tokenizer_model("llama")
     writer.add_tokenizer_pre("default")
@@ -119,7 +127,15 @@ def write_model(path: Path) -> None:
     writer.add_unk_token_id(names.index("<unk>"))
     writer.add_add_bos_token(False)
     writer.add_add_space_prefix(False)
-    for name, tensor in weights(names).items():
+
+
+def write_model(path: Path) -> None:
+    """Write the model as a GGUF file."""
+    tokens = vocabulary()
+    writer = gguf.GGUFWriter(str(path), "llama")
+    describe(writer)
+    add_vocabulary(writer, tokens)
+    for name, tensor in weights({token: row for row, token in enumerate(tokens)}).items():
         writer.add_tensor(name, tensor)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()

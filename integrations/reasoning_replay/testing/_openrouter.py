@@ -115,7 +115,7 @@ def _faulty(details: Sequence[Any], upstream: Upstream, issuer: Issuer) -> str |
             return BAD_SIGNATURE[upstream.format]
         if kind == "reasoning.text" and upstream.signs:
             signature = entry.get("signature")
-            if not isinstance(signature, str) or not signature:
+            if not isinstance(signature, str) or signature == "":
                 return NO_SIGNATURE[upstream.format]
             if not issuer.opens(signature, "thinking", upstream.name, str(entry.get("text"))):
                 return BAD_SIGNATURE[upstream.format]
