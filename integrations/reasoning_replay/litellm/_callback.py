@@ -222,9 +222,9 @@ class ReasoningReplay(CustomLogger):  # type: ignore[misc]
         if not isinstance(details, dict) or not is_chat(details) or not isinstance(hidden, dict) or REPORT in hidden:
             return
         hidden[REPORT] = details.get(REPORT)
-        planned = details.pop(_PLANNED, None)
         if not hasattr(result, "choices"):
-            return
+            return  # a stream
+        planned = details.pop(_PLANNED, None)
         origin = origin_of(details, planned.dialect if isinstance(planned, _Planned) else None)
         for choice in result.choices:
             self._mark(choice.message, origin, details)
@@ -252,6 +252,8 @@ class ReasoningReplay(CustomLogger):  # type: ignore[misc]
         """Writes on the chunk that the caller gets what LiteLLM's builder would lose."""
         notes = self._notes(stream)
         if notes is not None and chunk is not None:
+            if isinstance(hidden := getattr(chunk, "_hidden_params", None), dict):
+                hidden[REPORT] = stream.logging_obj.model_call_details.get(REPORT)
             said = (stream.received_finish_reason, stream.intermittent_finish_reason)
             notes.leaves(chunk, complete=any(reason is not None for reason in said))
 

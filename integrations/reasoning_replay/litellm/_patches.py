@@ -194,7 +194,8 @@ PATCHES = (
 )
 
 
-def _place(patch: Patch) -> tuple[Any, str]:
+def place_of(patch: Patch) -> tuple[Any, str]:
+    """The owner and the name of what a patch replaces."""
     module, _, path = patch.place.partition(":")
     *owners, name = path.split(".")
     owner = import_module(module)
@@ -209,7 +210,7 @@ def install(hooks: Hooks) -> list[Installed]:
     missing: list[str] = []
     for patch in PATCHES:
         try:
-            owner, name = _place(patch)
+            owner, name = place_of(patch)
             found = getattr(owner, name)
         except (ImportError, AttributeError):
             missing.append(patch.covers)

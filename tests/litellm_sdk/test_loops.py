@@ -1,0 +1,187 @@
+"""What a person does: a tool loop, in each way that LiteLLM can be called, at one host and from host to host."""
+
+import json
+from itertools import permutations
+
+import litellm
+import pytest
+from litellm_calls import MODES, PROVIDERS, TOOLS, append, go_on, router, run, target, turn
+
+from reasoning_replay.testing import Reply, call, canaries_in, think
+
+HOSTS = sorted(set(PROVIDERS) - {"deepseek-r1", "deepseek-v3.2"})
+QUICK = ("sync", "async stream")
+
+
+def statuses(host):
+    return [request.status for request in host.requests]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_deepseek_gets_every_turn_back_over_three_user_turns(mode, strict_hosts, install):
+    host = strict_hosts("deepseek")
+    install(host)
+    messages = []
+    for text in ("one", "two", "three"):
+        turn(mode, host, messages, text)
+    assert [200] * 9 == statuses(host)
+    assert [] == host.lost()
+    assert sorted(canaries_in(host.last.prompt)) == sorted(set(host.issued) - set(canaries_in(json.dumps(host.last.reply))))
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", HOSTS)
+def test_a_tool_loop_is_whole_at_every_host(name, mode, strict_hosts, install):
+    host = strict_hosts(name)
+    install(host)
+    turn(mode, host, [])
+    assert [200] * 3 == statuses(host)
+    assert [] == host.lost()
+
+
+def _away_and_back(mode, first, second):
+    """Two steps at the first host, one at the second in the middle of the loop, the rest at the first."""
+    messages = [{"role": "user", "content": "How is the weather?"}]
+    for host in (first, second):
+        append(messages, MODES[mode](host, messages))
+    go_on(mode, first, messages)
+    return messages
+
+
+@pytest.mark.parametrize("mode", QUICK)
+@pytest.mark.parametrize(("here", "there"), list(permutations(HOSTS, 2)), ids=str)
+def test_a_loop_that_moves_away_and_back_takes_nothing_along_and_finds_its_own(here, there, mode, strict_hosts, install):
+    first, second = strict_hosts(here, steps=3), strict_hosts(there, steps=3)
+    install(first, second)
+    _away_and_back(mode, first, second)
+    assert [] == first.refusals + second.refusals
+    assert [] == first.lost()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", [mode for mode in MODES if mode not in QUICK])
+@pytest.mark.parametrize(("here", "there"), list(permutations(HOSTS, 2)), ids=str)
+def test_a_loop_that_moves_away_and_back_in_every_other_way(here, there, mode, strict_hosts, install):
+    first, second = strict_hosts(here, steps=3), strict_hosts(there, steps=3)
+    install(first, second)
+    _away_and_back(mode, first, second)
+    assert [] == first.refusals + second.refusals
+    assert [] == first.lost()
+
+
+def _fails_at_the_second_step():
+    return [Reply((think(), call())), Reply((), status=503)]
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("there", sorted(set(HOSTS) - {"deepseek"}))
+def test_a_router_falls_back_in_the_middle_of_a_loop_and_comes_back(there, asynchronous, strict_hosts, install):
+    first, second = strict_hosts("deepseek", script=_fails_at_the_second_step()), strict_hosts(there, steps=3)
+    install(first, second)
+    pair = router(first, second)
+    messages = [{"role": "user", "content": "How is the weather?"}]
+    for _ in range(5):
+        more = {"model": "group-0", "messages": messages, "tools": TOOLS}
+        reply = run(pair.acompletion(**more)) if asynchronous else pair.completion(**more)
+        if not append(messages, reply):
+            break
+    assert [200] == statuses(second)
+    assert ["Service unavailable"] == first.refusals
+    assert [] == first.lost()
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+@pytest.mark.parametrize("there", ["cerebras", "mistral", "anthropic", "openrouter"])
+def test_the_sdks_own_fallbacks_in_the_middle_of_a_loop(there, mode, strict_hosts, install):
+    first, second = strict_hosts("deepseek", script=_fails_at_the_second_step()), strict_hosts(there, steps=3)
+    install(first, second)
+    messages = [{"role": "user", "content": "How is the weather?"}]
+    for _ in range(5):
+        if not append(messages, MODES[mode](first, messages, fallbacks=[target(second)], max_retries=0)):
+            break
+    assert [200] == statuses(second)
+    assert [] == first.lost()
+    marks = [m.provider_specific_fields["reasoning_replay"]["id"] for m in messages if not isinstance(m, dict)]
+    assert [first.name, second.name, *[first.name] * (len(marks) - 2)] == [mark.split("|")[0] for mark in marks]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_history_that_went_through_json_replays(mode, strict_hosts, install):
+    host = strict_hosts("deepseek")
+    install(host)
+    messages = []
+    turn(mode, host, messages)
+    stored = json.dumps([m if isinstance(m, dict) else m.model_dump() for m in messages])
+    turn(mode, host, json.loads(stored), "again")
+    assert [] == host.refusals
+    assert [] == host.lost()
+
+
+@pytest.mark.parametrize("mode", ["sync", "async", "stream", "async stream"])
+def test_every_choice_of_several_is_marked_and_replays(mode, strict_hosts, install):
+    choices = ((think("first CANARY-a"), call()), (think("second CANARY-b"), call()))
+    host = strict_hosts("deepseek", script=[Reply(choices[0], more=choices[1:])])
+    install(host)
+    question = [{"role": "user", "content": "How is the weather?"}]
+    reply = MODES[mode](host, question, n=2)
+    for number, word in enumerate(("CANARY-a", "CANARY-b")):
+        message = reply.choices[number].message
+        answer = {"role": "tool", "tool_call_id": message.tool_calls[0].id, "content": "3C"}
+        MODES[mode](host, [*question, message, answer])
+        assert word in host.last.prompt
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_callers_objects_stay_as_they_are(mode, strict_hosts, install):
+    host = strict_hosts("deepseek")
+    install(host)
+    messages = []
+    turn(mode, host, messages)
+    plain = [m if isinstance(m, dict) else m.model_dump() for m in messages]
+    asked = [*plain, {"role": "user", "content": "again", "turn": False}]
+    before = json.dumps(asked)
+    MODES[mode](host, asked)
+    assert before == json.dumps(asked)
+
+
+def test_turn_notes_reach_no_wire_and_are_heeded(strict_hosts, install):
+    host = strict_hosts("unknown", steps=2)
+    install(host)
+    messages = [{"role": "user", "content": "q"}]
+    append(messages, MODES["sync"](host, messages))
+    messages.append({"role": "user", "content": "a note of the machine", "turn": False})
+    append(messages, MODES["sync"](host, messages))
+    assert b'"turn"' not in host.last.raw
+    assert [] == host.lost()
+    messages.append({"role": "user", "content": "really new", "turn": True})
+    MODES["sync"](host, messages)
+    assert b"CANARY" not in host.last.raw
+
+
+def _last_of(host):
+    return set(canaries_in(json.dumps(host.last.reply)))
+
+
+@pytest.mark.leaks(reason="replicas joined by the caller share what they wrote")
+def test_two_bases_under_one_prefix_are_two_hosts_and_joined_ones_are_one(strict_hosts, install):
+    one, other = strict_hosts("unknown"), strict_hosts("unknown")
+    callback = install(one, other)
+    messages = [{"role": "user", "content": "q"}]
+    append(messages, MODES["sync"](one, messages))
+    append(messages, MODES["sync"](other, messages))
+    assert b"CANARY" not in other.last.raw
+    callback.uninstall()
+    litellm.callbacks.clear()
+    install(one, other, same_host=({one.name, other.name},))
+    append(messages, MODES["sync"](other, messages))
+    assert sorted(canaries_in(other.last.raw.decode())) == sorted({*one.issued, *other.issued} - _last_of(other))
+
+
+def test_a_deepseek_text_does_not_go_to_claude_behind_one_router_host(strict_hosts, install):
+    host = strict_hosts("openrouter")
+    install(host)
+    messages = [{"role": "user", "content": "q"}]
+    append(messages, MODES["sync"](host, messages, model="openrouter/deepseek/deepseek-v4-pro"))
+    append(messages, MODES["sync"](host, messages))
+    assert b"CANARY" not in host.last.raw
+    assert [] == host.refusals
