@@ -109,7 +109,7 @@ def test_read_and_write_of_the_file_are_not_for_its_other_dialects():
 # --- every check at load, by its whole message
 
 KEYS = (
-    "models, when, missing, dialect, window, switch, requirement, read, write, empty, strict, signature, refuses, "
+    "models, when, missing, use, dialect, window, switch, requirement, read, write, empty, strict, signature, refuses, "
     "bound, guards, upstream, family, can_disable, source, date, confidence"
 )
 WINDOWS = "none, current_turn, last_assistant, all, all_if_tools, all_once_tools_used"
@@ -127,7 +127,7 @@ FAULTS = {
         'id = "acme"\nhost = ["a.example"]\n' + RULE,
         (
             "acme.toml:2: unknown key 'host'; did you mean 'hosts'? known keys: "
-            f"id, hosts, hints, router, holder, thinking, errors, rules, {KEYS.removeprefix('models, when, missing, ')}"
+            f"id, hosts, hints, router, holder, thinking, errors, rules, {KEYS.removeprefix('models, when, missing, use, ')}"
         ),
     ),
     "a window": (
@@ -338,6 +338,88 @@ def test_two_files_may_not_claim_the_same_host_hint_or_id(one, other, message):
     with pytest.raises(RuleError) as caught:
         check((file("one", one), file("two", other)))
     assert str(caught.value) == message
+
+
+# --- rules of another file
+
+
+CLAUDE = """\
+id = "claude"
+dialect = "anthropic"
+bound = ["prefix"]
+guards = ["budget"]
+family = "claude"
+source = "claude"
+date = 2026-01-01
+confidence = "documented"
+[[rules]]
+when = { thinking = ["off"] }
+window = "none"
+[[rules]]
+models = ["*claude-old*"]
+window = "last_assistant"
+[[rules]]
+window = "all"
+[[rules]]
+dialect = "chat"
+window = "none"
+"""
+
+
+def test_a_rule_may_use_the_rules_of_another_file_for_its_own_models_and_dialect():
+    claude = parse(CLAUDE, "claude.toml")
+    text = TOP + '[[rules]]\nuse = "claude"\nmodels = ["*claude*"]\ndialect = "bedrock"\nbound = ["account"]\n'
+    text += (
+        'guards = ["cache_point", "budget"]\nupstream = "anthropic"\n[[rules]]\ndialect = "bedrock"\nwindow = "none"\n'
+    )
+    host = parse(text, "acme.toml", others={"claude": claude}.get)
+    assert [(rule.models, rule.window) for rule in host.rules] == [
+        (("*claude*",), "none"),
+        (("*claude-old*",), "last_assistant"),
+        (("*claude*",), "all"),
+        (("*",), "none"),
+    ]
+    used = host.rules[:3]
+    assert {rule.host for rule in host.rules} == {"acme"}
+    assert {(rule.dialect, rule.bound, rule.guards) for rule in used} == {
+        ("bedrock", frozenset({"prefix", "account"}), ("budget", "cache_point"))
+    }
+    assert {(rule.upstream, rule.family, rule.source, rule.confidence) for rule in used} == {
+        ("anthropic", "claude", ("claude",), "documented")
+    }
+
+
+USES = TOP + FIRST + '[[rules]]\nuse = "claud"\n'
+
+
+@pytest.mark.parametrize(
+    ("others", "message"),
+    [
+        ({}.get, "acme.toml:11: 'use' in rule 2 is 'claud'; there is no such file"),
+        (None, "acme.toml:11: 'use' in rule 2 is 'claud'; a file that others use must write its rules out"),
+    ],
+)
+def test_a_rule_that_uses_no_file_or_one_that_uses_another_is_refused(others, message):
+    with pytest.raises(RuleError) as caught:
+        parse(USES, "acme.toml", others=others)
+    assert str(caught.value) == message
+
+
+def test_load_hosts_finds_a_used_file_beside_it_and_among_the_built_in_ones(tmp_path):
+    (tmp_path / "b.toml").write_text(TOP + '[[rules]]\nuse = "claude"\ndialect = "anthropic"\n')
+    (tmp_path / "claude.toml").write_text(CLAUDE)
+    assert [rule.window for rule in load_hosts(tmp_path)[0].rules] == ["none", "last_assistant", "all"]
+    (tmp_path / "claude.toml").unlink()
+    (tmp_path / "b.toml").write_text(TOP + '[[rules]]\nuse = "deepseek"\nmodels = ["deepseek*"]\n' + RULE)
+    rules = load_hosts(tmp_path)[0].rules
+    assert [(rule.models[0], rule.host) for rule in rules[:2]] == [("deepseek-r1*", "acme"), ("deepseek*", "acme")]
+
+
+def test_a_file_that_is_used_may_not_use_another(tmp_path):
+    (tmp_path / "a.toml").write_text(TOP + '[[rules]]\nuse = "b"\n')
+    (tmp_path / "b.toml").write_text('id = "b"\n[[rules]]\nuse = "deepseek"\n')
+    with pytest.raises(RuleError, match=r"b\.toml:3: 'use' in rule 1 is 'deepseek'; a file that others use must write"):
+        load_hosts(tmp_path)
 
 
 # --- files on disk

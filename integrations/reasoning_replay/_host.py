@@ -168,6 +168,19 @@ class Rule:
             return "*" in self.models
         return _model_pattern(self.models).match(model) is not None
 
+    def hides(self, glob: str, when: When) -> bool:
+        """Whether this rule takes all that the glob can match, under no other condition than `when`.
+
+        A `*` of the glob is read as a character that only a `*` of the rule's own globs can match.
+        """
+        states = set(when.thinking or get_args(Thinking))
+        weaker = (
+            self.when.tools in (None, when.tools)
+            and self.when.path in (None, when.path)
+            and (self.when.thinking is None or states <= set(self.when.thinking))
+        )
+        return weaker and (glob.lower() in map(str.lower, self.models) or self.takes(glob))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Host:
@@ -195,6 +208,16 @@ class Host:
     def matches(self, host: str) -> bool:
         """Whether a normalised `name[:port]` is this host. A name never answers for another port."""
         return host in self.hosts or any("*" in one and _host_pattern(one).fullmatch(host) for one in self.hosts)
+
+
+_PATTERN = re.compile(
+    r"(?:(?:\*\.)?[a-z0-9*_-]+(?:\.[a-z0-9*_-]+)*|\[[0-9a-f:.]+\])(?::\d{1,5})?|custom:[A-Za-z_][\w.-]*"
+)
+
+
+def is_host_pattern(text: str) -> bool:
+    """Whether `Host.hosts` may hold this: a normalised name, with `*.` before all or `*` in a label."""
+    return _PATTERN.fullmatch(text) is not None
 
 
 @cache

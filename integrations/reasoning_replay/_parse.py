@@ -1,8 +1,8 @@
-"""A rule file in TOML, read and checked: `parse` for one file, `check` for files that stand side by side.
+"""A rule file in TOML, read and checked.
 
 Every complaint names file, line, key, value and what is allowed: rules are data, checked when they are read.
 The tables `_FILE`, `_RULE`, `_TOGGLE`, `_ERROR`, `_WHEN`, `_MISSING` say what a key may hold; what no table can
-say (two keys that contradict, a rule that nothing reaches) stands in `_agree`, `_complete` and `check`.
+say (two keys that contradict, a rule that nothing reaches) stands in `_agree`, `_complete` and `_reachable`.
 Pure: it takes text and opens nothing. Which rule decides is not its business.
 """
 
@@ -16,13 +16,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from . import _host as words
-from ._host import ErrorText, Host, Missing, Rule, RuleError, Switch, Toggle, When
+from ._host import ErrorText, Host, Missing, Rule, RuleError, Switch, Toggle, When, is_host_pattern
 from ._origin import DIALECTS, Dialect
 from ._policy import nearest
 
-_HOST = re.compile(
-    r"(?:(?:\*\.)?[a-z0-9*_-]+(?:\.[a-z0-9*_-]+)*|\[[0-9a-f:.]+\])(?::\d{1,5})?\Z|custom:[A-Za-z_][\w.-]*\Z"
-)
 _PARAM = re.compile(r"\w+(?:\[\w+\])?(?:\.\w+(?:\[\w+\])?)*\Z", re.ASCII)
 
 
@@ -47,7 +44,7 @@ class _Place:
         """The line of the key; else of its table's head; else of the list that holds it; else 1."""
         table, counts, head, inline = "", {"": 0}, 0, 0
         for number, line in enumerate(self.text.splitlines(), 1):
-            if found := re.match(r"\s*\[\[?\s*(\w+)", line):
+            if found := re.match(r"\s*\[\[\s*(\w+)\s*\]\]", line):
                 table = found[1]
                 counts[table] = counts.get(table, 0) + 1
             here = table == self.table and counts[table] == self.number
@@ -65,6 +62,7 @@ class _Place:
 
 _SINGULAR = {"rules": "rule", "errors": "error", "thinking": "toggle"}
 _Reader = Callable[[_Place, str, Any], Any]
+Others = Callable[[str], Host | None]
 
 
 def _typed(kind: type, what: str) -> _Reader:
@@ -130,7 +128,7 @@ def _set(literal: object) -> _Reader:
 def _names(place: _Place, key: str, value: Any) -> tuple[str, ...]:
     found = _strings(place, key, value)
     for name in found:
-        if not _HOST.match(name):
+        if not is_host_pattern(name):
             raise place.error(
                 key,
                 f"{name!r} in {key!r} is no host; write a lower-case name[:port], with * in a label or *. before all",
@@ -227,6 +225,7 @@ _RULE: dict[str, _Reader] = {
     "models": _models,
     "when": _inner(_WHEN, (), When),
     "missing": _inner(_MISSING, ("on",), Missing),
+    "use": _string,
     **_DEFAULTS,
 }
 _FILE: dict[str, _Reader] = {
@@ -242,9 +241,10 @@ _FILE: dict[str, _Reader] = {
 }
 
 
-def parse(text: str, name: str, *, tested: bool = False) -> Host:
+def parse(text: str, name: str, *, others: Others | None = None, tested: bool = False) -> Host:
     """The host that a rule file describes; `name` stands in messages.
 
+    `others` gives the file with an id, for rules that use another file's; without it there is none.
     `tested` leaves out the two checks that take half of the time (expressions that compile, rules that can be
     reached): for the library's own files, which a test puts through all of them.
 
@@ -266,12 +266,14 @@ def parse(text: str, name: str, *, tested: bool = False) -> Host:
             make(**_table(_Place(name, text, table, number), one, readers, needed))
             for number, one in enumerate(found.get(table, ()), 1)
         )
-    found["rules"] = tuple(
-        _rule(_Place(name, text, "rules", number), one, found["id"], defaults)
+    made = [
+        (number, rule)
         for number, one in enumerate(found["rules"], 1)
-    )
+        for rule in _rules(_Place(name, text, "rules", number), one, found["id"], defaults, others)
+    ]
+    found["rules"] = tuple(rule for _, rule in made)
     for dialect in DIALECTS:
-        numbered = [(number, rule) for number, rule in enumerate(found["rules"], 1) if rule.dialect == dialect]
+        numbered = [(number, rule) for number, rule in made if rule.dialect == dialect]
         if numbered:
             _complete(_Place(name, text, "rules", numbered[-1][0]), numbered[-1][1])
         if not tested:
@@ -281,10 +283,39 @@ def parse(text: str, name: str, *, tested: bool = False) -> Host:
     return Host(name=name, **{"hints": (found["id"],), **found})
 
 
-def _rule(place: _Place, raw: dict[str, Any], host: str, defaults: dict[str, Any]) -> Rule:
+def _rules(
+    place: _Place, raw: dict[str, Any], host: str, defaults: dict[str, Any], others: Others | None
+) -> tuple[Rule, ...]:
     own = _table(place, raw, _RULE)
-    found = {**defaults, **own}
-    found.setdefault("dialect", "chat")
+    if "use" in own:
+        return _used(place, {"dialect": defaults.get("dialect", "chat"), **own, "host": host}, others)
+    return (_rule(place, own, host, {"dialect": "chat", **defaults, **own}),)
+
+
+def _used(place: _Place, own: dict[str, Any], others: Others | None) -> tuple[Rule, ...]:
+    """The rules of another file's first dialect, as this file's: what is given here stands above theirs.
+
+    Those that take every model take the models of this rule; `bound` and `guards` are united.
+    """
+    wanted, models = own.pop("use"), own.pop("models", ("*",))
+    if (file := others(wanted) if others is not None else None) is None:
+        why = "there is no such file" if others is not None else "a file that others use must write its rules out"
+        raise place.error("use", f"'use'{place.within} is {wanted!r}; {why}")
+    bound, guards = own.pop("bound", frozenset()), own.pop("guards", ())
+    return tuple(
+        replace(
+            rule,
+            models=models if rule.models == ("*",) else rule.models,
+            bound=rule.bound | bound,
+            guards=tuple(dict.fromkeys((*rule.guards, *guards))),
+            **own,
+        )
+        for rule in file.rules
+        if rule.dialect == file.rules[0].dialect
+    )
+
+
+def _rule(place: _Place, own: dict[str, Any], host: str, found: dict[str, Any]) -> Rule:
     if found["dialect"] != "chat":
         for key in ("read", "write"):
             if key in own:
@@ -348,39 +379,8 @@ def _reachable(name: str, text: str, numbered: list[tuple[int, Rule]]) -> None:
     """Each rule has a model name that no earlier one takes."""
     for position, (number, rule) in enumerate(numbered):
         before = [earlier for _, earlier in numbered[:position]]
-        if all(any(_covers(one, glob, rule.when) for one in before) for glob in rule.models):
+        if all(any(one.hides(glob, rule.when) for one in before) for glob in rule.models):
             raise _Place(name, text, "rules", number).error(
                 "models",
                 f"rule {number} is never reached: earlier rules take all its models; move it up or take it away",
             )
-
-
-_ANY = get_args(words.Thinking)
-
-
-def _covers(earlier: Rule, glob: str, when: When) -> bool:
-    """Whether an earlier rule takes whatever this glob can match, under no other condition than `when`.
-
-    A `*` of the glob is read as a character that only a `*` of the earlier rule's globs can match.
-    """
-    weaker = (
-        earlier.when.tools in (None, when.tools)
-        and earlier.when.path in (None, when.path)
-        and (earlier.when.thinking is None or set(when.thinking or _ANY) <= set(earlier.when.thinking))
-    )
-    return weaker and (glob.lower() in map(str.lower, earlier.models) or earlier.takes(glob))
-
-
-def check(hosts: Iterable[Host]) -> None:
-    """Files that stand side by side: no id, host pattern or hint may be in two of them.
-
-    Raises:
-        RuleError: naming both files.
-    """
-    seen: dict[tuple[str, str], str] = {}
-    for host in hosts:
-        claims = {"id": (host.id,), "host": host.hosts, "hint": tuple(map(str.lower, host.hints))}
-        for kind, word in ((kind, word) for kind, claimed in claims.items() for word in claimed):
-            other = seen.setdefault((kind, word), host.name)
-            if other != host.name:
-                raise RuleError(f"{host.name}: the {kind} {word!r} is in {other} too; one {kind}, one file")

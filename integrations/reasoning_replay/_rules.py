@@ -8,7 +8,7 @@ file is read in `_parse`; their names are given on here. Must not open a file, l
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -28,7 +28,7 @@ from ._host import (
     Window,
 )
 from ._origin import Dialect, Origin
-from ._parse import check, parse
+from ._parse import parse
 from ._policy import BadPolicy, Policy, nearest
 
 __all__ = [
@@ -77,6 +77,21 @@ class Choice(NamedTuple):
     """Whether the request carries tools, or, without a request, the history has a call."""
     family: tuple[Host, ...] = ()
     """The files whose sealed parts may go to this one too, where `Policy(sealed="family")` asks for it."""
+
+
+def check(hosts: Iterable[Host]) -> None:
+    """Files that stand side by side: no id, host pattern or hint may be in two of them.
+
+    Raises:
+        RuleError: naming both files.
+    """
+    seen: dict[tuple[str, str], str] = {}
+    for host in hosts:
+        claims = {"id": (host.id,), "host": host.hosts, "hint": tuple(map(str.lower, host.hints))}
+        for kind, word in ((kind, word) for kind, claimed in claims.items() for word in claimed):
+            other = seen.setdefault((kind, word), host.name)
+            if other != host.name:
+                raise RuleError(f"{host.name}: the {kind} {word!r} is in {other} too; one {kind}, one file")
 
 
 def find_host(hosts: tuple[Host, ...], host: str, *, policy: Policy | None = None, hint: str | None = None) -> Host:

@@ -5,6 +5,7 @@ Here alone are rule files opened, and only when somebody asks. What they hold is
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -17,16 +18,14 @@ __all__ = ["builtin", "load_hosts"]
 @cache
 def builtin() -> tuple[Host, ...]:
     """The library's own rule files, read at the first call; the same tuple ever after."""
-    found = {file.name: file for file in files(__name__).iterdir() if file.name.endswith(".toml")}
-    hosts = tuple(parse(found[name].read_text("utf-8"), f"hosts/{name}", tested=True) for name in sorted(found))
-    check(hosts)
-    return hosts
+    found = {file.name: file.read_text("utf-8") for file in files(__name__).iterdir() if file.name.endswith(".toml")}
+    return _read({f"hosts/{name}": text for name, text in found.items()}, {}, tested=True)
 
 
 def load_hosts(path: str | Path) -> tuple[Host, ...]:
     """The rule files at a path: one file, or every `*.toml` of a folder, in the order of their names.
 
-    For `Policy(rules=load_hosts("rules/"))`: they are asked before the built-in ones.
+    For `Policy(rules=load_hosts("rules/"))`: they are asked before the built-in ones, and may `use` them.
 
     Raises:
         RuleError: nothing there, or a file that cannot be used, with file and line.
@@ -36,10 +35,22 @@ def load_hosts(path: str | Path) -> tuple[Host, ...]:
     if not found:
         raise RuleError(f"{path}: no rule file; a folder must hold at least one *.toml")
     try:
-        hosts = tuple(parse(file.read_text("utf-8"), str(file)) for file in found)
+        texts = {str(file): file.read_text("utf-8") for file in found}
     except (OSError, UnicodeDecodeError) as error:
-        raise RuleError(
-            f"{path}: cannot be read ({type(error).__name__}); give a TOML file or a folder of them"
-        ) from None
+        reason = type(error).__name__
+        raise RuleError(f"{path}: cannot be read ({reason}); give a TOML file or a folder of them") from None
+    return _read(texts, {host.id: host for host in builtin()}, tested=False)
+
+
+def _read(texts: Mapping[str, str], known: Mapping[str, Host], *, tested: bool) -> tuple[Host, ...]:
+    """The files in the order of their names. A file that another one uses is found by its name, else among `known`."""
+    names = {Path(name).stem: name for name in texts}
+
+    @cache
+    def other(wanted: str) -> Host | None:
+        name = names.get(wanted)
+        return known.get(wanted) if name is None else parse(texts[name], name, tested=True)
+
+    hosts = tuple(parse(texts[name], name, others=other, tested=tested) for name in sorted(texts))
     check(hosts)
     return hosts
