@@ -3,6 +3,7 @@
 import difflib
 import json
 import os
+import re
 import time
 from importlib.resources import files
 from importlib.util import find_spec
@@ -491,6 +492,38 @@ def test_what_switches_thinking_off_is_read_as_off(host):
     choice = choice._replace(host=host, rule=rule)
     request = disable_thinking(choice, {})
     assert thinking_of(host, request) == ("off" if request else "unset")
+
+
+# --- the hosts' own words
+
+WORDS = [
+    ("deepseek", 400, "The `reasoning_content` in the thinking mode must be passed back to the API.", "missing"),
+    ("deepseek", 400, "The `content[].thinking` in the thinking mode must be passed back to the API.", "missing"),
+    ("deepseek", 400, "Missing `reasoning_content` field in the assistant message at message index 3.", "missing"),
+    ("moonshot", 400, "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2", "missing"),
+    ("groq", 400, "'messages.2' : for 'role:assistant' the following must be satisfied[('messages.2' : property 'reasoning_content' is unsupported)]", "refused"),
+    ("groq", 400, "'messages[3].reasoning': reasoning is not supported with this model", "refused"),
+    ("cerebras", 400, "messages.2.assistant.reasoning_content: property 'messages.2.assistant.reasoning_content' is unsupported", "refused"),
+    ("mistral", 422, '{"type":"extra_forbidden","loc":["body","messages",2,"assistant","reasoning_content"],"msg":"Extra inputs are not permitted"}', "refused"),
+    ("fireworks", 400, "Extra inputs are not permitted, field: 'messages[8].reasoning', value: 'x'", "refused"),
+    ("fireworks", 400, "Extra inputs are not permitted, field: 'messages[3].tool_name'", None),
+    ("openrouter", 400, '{"message":"Provider returned error","metadata":{"raw":"The `reasoning_content` in the thinking mode must be passed back to the API."}}', "missing"),
+    ("openrouter", 400, "Referenced reasoning item rs_1 was not found or has expired", "refused"),
+    ("anthropic", 400, "messages.1.content.0: Invalid `signature` in `thinking` block", "sealed"),
+    ("anthropic", 400, "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation.", "prefix"),
+    ("anthropic", 400, "messages.3.content.0.thinking.signature: Field required", "sealed"),
+    ("anthropic", 400, "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.", "missing"),
+    ("openai", 400, "Item 'rs_1' of type 'reasoning' was provided without its required following item.", "pair"),
+    ("openai", 404, "Item with id 'rs_0' not found.", "lost"),
+    ("deepseek", 500, "The `reasoning_content` in the thinking mode must be passed back to the API.", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("host", "status", "text", "means"), WORDS)
+def test_a_refusal_is_read_by_the_first_of_the_hosts_own_words_that_fits(host, status, text, means):
+    file = next(file for file in builtin() if file.id == host)
+    fits = (one.means for one in file.errors if one.status in (None, status) and re.search(one.match, text))
+    assert next(fits, None) == means
 
 
 # --- the matrix: a changed file shows here as changed behaviour
