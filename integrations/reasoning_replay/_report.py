@@ -7,7 +7,6 @@ Contract: rows are made when somebody asks, once; a report that nobody reads cos
 
 from __future__ import annotations
 
-import html
 from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -141,16 +140,18 @@ class Report:
         self._rows, self.origin, self.rule, self.thinking, self.tools = state
 
     def _repr_html_(self) -> str:
+        from html import escape  # half a millisecond, for notebooks alone
+
         hidden, shown = self._shown()
         more = f"<p>{hidden} earlier rows are not shown; see <code>.rows</code>.</p>" if hidden else ""
         groups = groupby(shown, key=lambda row: (row.index, row.output, row.role))
         items = "".join(_item(*where, rows) for where, rows in groups)
         return (
             '<div style="font:13px/1.5 system-ui,sans-serif;color:inherit">'
-            f"<p><strong>{html.escape(self._head())}</strong></p>{more}"
+            f"<p><strong>{escape(self._head())}</strong></p>{more}"
             f'<ol style="list-style:none;margin:0;padding:0 0 0 8px;'
             f'border-left:2px solid rgba(128,128,128,.5)">{items}</ol>'
-            f"<p>{html.escape(self._sum())}</p></div>"
+            f"<p>{escape(self._sum())}</p></div>"
         )
 
     def _shown(self) -> tuple[int, tuple[Row, ...]]:
@@ -209,20 +210,24 @@ def _table(rows: list[tuple[str, ...]]) -> list[str]:
 
 
 def _item(index: int | None, output: int | None, role: str, rows: Iterable[Row]) -> str:
+    from html import escape
+
     where = "the request" if index is None else f"message {index}"
     sent = "" if output == index else (", left out" if output is None else f", sent as {output}")
     return (
-        f'<li style="margin:0 0 8px"><div>{html.escape(where)} ({html.escape(role)}){html.escape(sent)}</div>'
+        f'<li style="margin:0 0 8px"><div>{escape(where)} ({escape(role)}){escape(sent)}</div>'
         f"{''.join(map(_badge, rows))}</li>"
     )
 
 
 def _badge(row: Row) -> str:
+    from html import escape
+
     hue = HUES.get(row.action, "128,128,128")
-    fields = html.escape(", ".join(row.fields))
+    fields = escape(", ".join(row.fields))
     return (
         f'<div><span style="display:inline-block;min-width:5em;text-align:center;border-radius:3px;'
-        f'border:1px solid rgb({hue});background:rgba({hue},.18)">{html.escape(row.action)}</span> '
-        f"<code>{fields}</code> {row.bytes} bytes: {html.escape(sentence(row.reason))} "
-        f"<small>({html.escape(row.reason)})</small></div>"
+        f'border:1px solid rgb({hue});background:rgba({hue},.18)">{escape(row.action)}</span> '
+        f"<code>{fields}</code> {row.bytes} bytes: {escape(sentence(row.reason))} "
+        f"<small>({escape(row.reason)})</small></div>"
     )

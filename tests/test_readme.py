@@ -1,0 +1,241 @@
+"""The README tells the truth: its Python runs, its outputs are what comes out, its tables are the library's own.
+
+`python tests/test_readme.py` writes outputs and tables anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from reasoning_replay._engine import REASONS
+from reasoning_replay.hosts import builtin
+
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+BLOCK = re.compile(
+    r"(?P<pytest><!-- pytest -->\n)?```python\n(?P<code>.*?)```\n(?:\n```text\n(?P<output>.*?)```\n)?", re.DOTALL
+)
+
+TURNS = {
+    "none": "none",
+    "current_turn": "the running turn",
+    "last_assistant": "the last reply that has it",
+    "all": "every turn",
+    "all_if_tools": "every turn if the request has tools, else the running turn",
+    "all_once_tools_used": "every turn once a tool was used, else the running turn",
+}
+SCOPES = {
+    "all_assistant": "every reply",
+    "tool_calls": "replies with tool calls",
+    "current_turn": "replies of the running turn",
+    "first_call": "the first call of each step",
+}
+
+
+def reasons() -> str:
+    return "\n".join(
+        ["| code | meaning |", "| --- | --- |", *(f"| `{code}` | {text} |" for code, text in REASONS.items())]
+    )
+
+
+def hosts() -> str:
+    head = [
+        "host",
+        "form",
+        "models",
+        "when",
+        "turns that go back",
+        "as",
+        "where it is required and missing",
+        "known since",
+    ]
+    rows = [head, ["---"] * len(head)]
+    for host in sorted(builtin(), key=lambda host: (host.id == "unknown", host.id)):
+        shown = [rule for rule in host.rules if rule.dialect in {"chat", "anthropic"}]
+        rows += [
+            [
+                names(host) if rule is shown[0] else host.id,
+                form(rule),
+                models(rule),
+                when(rule),
+                turns(rule),
+                carrier(rule),
+                fill(rule),
+                known(rule),
+            ]
+            for rule in shown
+        ]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def names(host) -> str:
+    return ": ".join([host.id, *([", ".join(f"`{name}`" for name in host.hosts)] if host.hosts else [])])
+
+
+def form(rule) -> str:
+    return "Anthropic" if rule.dialect == "anthropic" else "chat"
+
+
+def models(rule) -> str:
+    if rule.models == ("*",):
+        return "all"
+    more = f", {len(rule.models) - 3} more" if len(rule.models) > 3 else ""
+    return ", ".join(f"`{glob}`" for glob in rule.models[:3]) + more
+
+
+def when(rule) -> str:
+    said = []
+    if rule.when.tools is not None:
+        said.append("tools" if rule.when.tools else "no tools")
+    if rule.when.thinking is not None:
+        said.append(f"thinking {' or '.join(rule.when.thinking)}")
+    if rule.when.path is not None:
+        said.append(f"path `{rule.when.path}`")
+    return ", ".join(said)
+
+
+def turns(rule) -> str:
+    if rule.window == "none":
+        return "none, and refused" if rule.requirement == "forbidden" else "none"
+    switched = ", ".join(f"`{switch.param}` changes it" for switch in rule.switch)
+    return TURNS[rule.window] + (f"; {switched}" if switched else "")
+
+
+def carrier(rule) -> str:
+    if rule.window == "none":
+        return ""
+    return ", ".join("the key it came in" if key == "same" else f"`{key}`" for key in rule.write)
+
+
+def fill(rule) -> str:
+    if rule.missing is None:
+        return ""
+    what = "the policy decides" if rule.missing.fill is None else f"`{rule.missing.fill!r}`"
+    return f"{SCOPES[rule.missing.on]}: {what}"
+
+
+def known(rule) -> str:
+    return f"{rule.date.isoformat()}, {rule.confidence}"
+
+
+def with_tables(text: str) -> str:
+    for name, table in (("reasons", reasons()), ("hosts", hosts())):
+        mark = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
+        assert mark.search(text)
+        text = mark.sub(lambda found, table=table: f"{found[1]}{table}\n{found[2]}", text)
+    return text
+
+
+@contextlib.contextmanager
+def api_deepseek() -> Iterator[str]:
+    """A strict DeepSeek behind LiteLLM's own variable, so that the README's code needs no address."""
+    from reasoning_replay.testing import strict_host
+
+    with strict_host("deepseek") as host:
+        names = {"DEEPSEEK_API_BASE": host.url, "DEEPSEEK_API_KEY": "none"}
+        before = {name: os.environ.get(name) for name in names}
+        os.environ.update(names)
+        try:
+            yield host.name
+        finally:
+            for name, value in before.items():
+                os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+def run_blocks(text: str) -> Iterator[tuple[str | None, str]]:
+    """Run the Python of the page from top to bottom in one namespace; give each output as written and as it is."""
+    import litellm
+
+    litellm.suppress_debug_info = True  # stream_chunk_builder prints a list of providers, with the line or without
+    space: dict[str, object] = {"__name__": "readme"}
+    try:
+        with api_deepseek() as host:
+            for block in BLOCK.finditer(text):
+                if block["pytest"] is not None:
+                    continue
+                line = text.count("\n", 0, block.start("code"))
+                code = compile("\n" * line + block["code"], str(README), "exec")
+                said = io.StringIO()
+                with contextlib.redirect_stdout(said):
+                    exec(code, space)
+                yield block["output"], said.getvalue().replace(host, "api.deepseek.com")
+    finally:
+        for callback in list(litellm.callbacks):
+            if hasattr(callback, "uninstall"):
+                callback.uninstall()
+
+
+def with_outputs(text: str) -> str:
+    outputs = [actual for _, actual in run_blocks(text)]
+    found = iter(outputs)
+
+    def write(block: re.Match[str]) -> str:
+        if block["pytest"] is not None:
+            return block[0]
+        actual = next(found)
+        if block["output"] is None:
+            return block[0]
+        start, end = block.start("output") - block.start(), block.end("output") - block.start()
+        return block[0][:start] + actual + block[0][end:]
+
+    return BLOCK.sub(write, text)
+
+
+def test_the_python_runs_against_a_strict_host_and_prints_what_the_page_says():
+    for written, actual in run_blocks(README.read_text()):
+        assert (written or "") == actual
+
+
+def test_the_pytest_example_passes_as_a_user_would_run_it(tmp_path):
+    (example,) = [block["code"] for block in BLOCK.finditer(README.read_text()) if block["pytest"] is not None]
+    (tmp_path / "test_example.py").write_text(example)
+    (tmp_path / "conftest.py").write_text('pytest_plugins = ["reasoning_replay.testing.plugin"]\n')
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "--rootdir", tmp_path, "-p", "no:cacheprovider", tmp_path],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+        cwd=tmp_path,
+    )
+    assert "1 passed" in run.stdout, run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("name", ["reasons", "hosts"])
+def test_a_table_is_what_the_library_says(name):
+    text = README.read_text()
+    mark = re.compile(rf"<!-- {name} -->\n(.*?)\n?<!-- /{name} -->", re.DOTALL)
+    assert mark.search(text)[1] == mark.search(with_tables(text))[1], "python tests/test_readme.py writes it anew"
+
+
+def test_the_page_links_to_every_chapter():
+    text = README.read_text()
+    chapters = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    links = re.findall(r"^\[(.+?)\]\(#(.+?)\)", text, re.MULTILINE)
+    assert chapters == [title for title, _ in links]
+    assert [re.sub(r"[^a-z -]", "", title.lower()).replace(" ", "-") for title, _ in links] == [to for _, to in links]
+
+
+def test_one_sentence_a_line():
+    text = re.sub(r"```.*?```", "", README.read_text(), flags=re.DOTALL)
+    lines = [line for line in text.splitlines() if not line.startswith(("|", "#", "<!--"))]
+    assert [line for line in lines if re.search(r"[a-z`)][.?!] [A-Z]", re.sub(r"`[^`]*`", "`", line))] == []
+
+
+def test_the_testing_page_is_at_most_80_lines_long():
+    page = re.search(r"^## Testing$(.*?)^## ", README.read_text(), re.DOTALL | re.MULTILINE)[1]
+    assert len(page.splitlines()) <= 80
+
+
+if __name__ == "__main__":
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+    README.write_text(with_tables(with_outputs(README.read_text())))
