@@ -8,31 +8,34 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
-from .. import _replay
+from .. import _faults
+from .._plan import Plan
 
 
 @dataclass(slots=True)
 class Captures:
     """What was decided while the capture ran. Mutable: it grows."""
 
-    plans: list[Any] = field(default_factory=list)
+    plans: list[Plan] = field(default_factory=list)
     """Every Plan, oldest first."""
-    faults: list[Any] = field(default_factory=list)
+    faults: list[_faults.Fault] = field(default_factory=list)
     """Every Fault that a fallback stood in for."""
 
-    def note(self, seen: Any) -> None:
+    def note(self, seen: Plan | _faults.Fault) -> None:
         """Take one plan or fault."""
-        (self.faults if isinstance(seen, _replay.Fault) else self.plans).append(seen)
+        if isinstance(seen, _faults.Fault):
+            self.faults.append(seen)
+        else:
+            self.plans.append(seen)
 
 
 @contextmanager
 def capture_plans() -> Iterator[Captures]:
     """Collect plans and faults. Captures can be nested; each sees what happens inside it."""
     seen = Captures()
-    token = _replay.observers.set((*_replay.observers.get(), seen.note))
+    token = _faults.observers.set((*_faults.observers.get(), seen.note))
     try:
         yield seen
     finally:
-        _replay.observers.reset(token)
+        _faults.observers.reset(token)

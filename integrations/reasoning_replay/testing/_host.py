@@ -59,6 +59,7 @@ class StrictHost:
         self._defaults = (script, steps, dict(self.options))
         self.script, self.steps = script, steps
         self.requests: list[Captured] = []
+        self._replied = 0
         self._issuer = Issuer(name, judge.new_call_id)
         self._memory = Memory()
         self._lock = threading.Lock()
@@ -141,6 +142,7 @@ class StrictHost:
             self.steps = first_steps if steps is None else steps
             self.options = {**first_options, **options}
             self.requests.clear()
+            self._replied = 0
             self._issuer.reset()
             self._memory.by_key.clear()
 
@@ -195,9 +197,9 @@ class StrictHost:
         body = case.body
         turn = self._turn(case)
         reply = reply_for(self.script, self.steps, turn)
+        self._replied += 1
         if reply.status != 200:
-            text = "Service unavailable"
-            return self._refused(path, headers, raw, body, _judges.openai_error(text, status=reply.status))
+            return self._refused(path, headers, raw, body, self.judge.fails(reply.status))
         model = case.model or self.model
         choices = [self._filled(parts, turn.step, model) for parts in (reply.parts, *reply.more)]
         if self.dialect == "anthropic":
@@ -245,14 +247,13 @@ class StrictHost:
         return _voices.chunks(choices, self._voice(model), model, pieces=reply.pieces, tail=tail)
 
     def _turn(self, case: Case) -> Turn:
-        answered = sum(1 for r in self.requests if r.status == 200)
         if self.dialect == "anthropic":
             step = step_of(case.messages, lambda m: any(b.get("type") == "tool_use" for b in content_of(m)))
             thinking = case.mode in (MANUAL, ADAPTIVE)
         else:
             step = step_of(case.body["messages"], lambda m: bool(calls_of(m)))
             thinking = not _judges.thinking_off(case.body)
-        return Turn(case.body, step, answered, thinking, bool(case.body.get("tools")))
+        return Turn(case.body, step, self._replied, thinking, bool(case.body.get("tools")))
 
 
 def _check_options(name: str, judge: Judge, options: Mapping[str, Any]) -> None:

@@ -88,7 +88,7 @@ class Reply:
     pieces: int = 3
     """Into how many fragments a stream cuts each text."""
     status: int = 200
-    """Another status: the host fails with `503 Service Unavailable` or whatever is given, before it says a word."""
+    """Another status: the host fails with it before it says a word, as if out of order."""
 
 
 class Turn(NamedTuple):
@@ -98,7 +98,7 @@ class Turn(NamedTuple):
     step: int
     """Assistant messages with calls since the last assistant message without: 0 at the start of a loop."""
     number: int
-    """How many requests this host has answered before."""
+    """How many replies the script gave before."""
     thinking: bool
     tools: bool
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from . import _claude, _judges, _mistral, _openrouter, _voices
 from ._claude_case import Case
-from ._law import Verdict
+from ._law import Refusal, Verdict
 from ._voices import Voice
 
 Law = Callable[[Case, Mapping[str, Any]], Verdict]
@@ -21,6 +21,10 @@ Law = Callable[[Case, Mapping[str, Any]], Verdict]
 def by_body(judge: Callable[[Mapping[str, Any], Mapping[str, Any]], Verdict]) -> Law:
     """A law that needs the body alone."""
     return lambda case, options: judge(case.body, options)
+
+
+def _unavailable(status: int) -> Refusal:
+    return _judges.openai_error("Service unavailable", status=status)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +47,8 @@ class Judge:
     new_call_id: Callable[[], str] = _voices.call_id
     reads: tuple[str, ...]
     """The keys of a message in which the host looks for reasoning; elsewhere it is lost on it."""
+    fails: Callable[[int], Refusal] = _unavailable
+    """How the host says that it is out of order."""
     signs: bool = False
     """Whether the host signs its reasoning."""
     seals: bool = True
@@ -99,6 +105,7 @@ JUDGES: Final[Mapping[str, Judge]] = {
     "anthropic": Judge(
         law=lambda case, options: _claude.judge(case), dialect="anthropic", alias="anthropic", base="", route="/v1/messages", model="claude-sonnet-4-5",
         new_call_id=lambda: _voices.call_id("toolu_"), signs=True,
+        fails=lambda status: _claude.error("Overloaded", status, "overloaded_error"),
         reads=("content",),
         source="Anthropic's pages on extended thinking, troubleshooting and preserved thinking; anthropic-sdk-python#1598",
         date="2026-09-12", confidence="documented",
