@@ -24,7 +24,8 @@ from rich.text import Text as Styled
 from ._report import COLUMNS, Report, cells, sentence
 from .testing import Reply, StrictHost, Text, Turn, call, foreign_bytes, sealed, strict_host, think
 
-os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else LiteLLM asks the network for its price list
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else LiteLLM asks the network for its lists
+os.environ.setdefault("LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS", "True")
 import litellm
 
 from .litellm import ReasoningReplay, report_of

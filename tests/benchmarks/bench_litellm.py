@@ -24,9 +24,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import litellm
 from history import TOOLS, history
-from reasoning_replay.litellm import ReasoningReplay
 
 from reasoning_replay import Origin, adopt
+from reasoning_replay.litellm import ReasoningReplay
 
 EXTRA = 0.10
 MODEL = "deepseek-v4-pro"
