@@ -8,7 +8,8 @@ from ._engine import Decision
 from ._history import HistoryError
 from ._known import MemoryStore
 from ._origin import Origin, OriginError
-from ._replay import Collector, MissingReasoning, Plan, adopt, capture, prepare, rule_for
+from ._plan import MissingReasoning, Plan
+from ._replay import Collector, adopt, capture, prepare, rule_for
 from ._report import Report
 from ._rules import BadPolicy, Policy, Rule, RuleError
 from .hosts import load_hosts

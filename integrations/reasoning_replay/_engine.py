@@ -3,7 +3,7 @@
 Rule 1: all that decides is in this file; what a host wants of the request itself stands in `_guards`.
 Rule 2: this file knows no host, no wire key and no framework. It sees shapes, one rule and one request.
 Contract: `plan` gives every row a `Decision`, or None where the message goes as it is. Same input, same plan.
-A decision is made once for each shape inside or outside the window and the scope of what is required, never per message.
+A decision is made once for a shape inside or outside the window and the scope of what is required, not per message.
 REASONS is also read by the docs and by `_report`. A new code needs a sentence there and a test.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 from . import _guards
@@ -57,6 +58,9 @@ ORDERED: dict[str, tuple[str, str]] = {"anthropic": ("thinking_blocks", "content
 STRING_CARRIERS = ("reasoning_content", "reasoning", "reasoning_text")
 """Carriers that hold readable text as one string, in the order they are looked for."""
 
+TEXT_TARGETS = (*STRING_CARRIERS, "content.thinking")
+"""Carriers that readable text from another carrier can be written to."""
+
 
 class Act(NamedTuple):
     """What happens to one part."""
@@ -80,7 +84,8 @@ class Decision(NamedTuple):
     """Only reasoning is left: the content is to be an empty string, never null."""
 
 
-class Row(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Row:
     """One line of a report: sizes and names, never text."""
 
     index: int | None
@@ -153,13 +158,23 @@ class _Case:
     target: Origin
     reach: Reach
     policy: Policy
-    writes: tuple[str, ...] | None
-    """Carriers that the rule writes; None: every carrier goes under its own name."""
-    reason: str
+    outside: str
     """Why reasoning outside the window goes."""
-    window: str
     strip: str | None = None
     """Why what would stay goes all the same: a guard switched thinking off."""
+
+    @property
+    def writes(self) -> tuple[str, ...] | None:
+        """Carriers that the rule writes; None: every carrier goes under its own name."""
+        named = self.target.dialect == "chat" and self.rule.write and self.rule.write != ("same",)
+        return self.rule.write if named else None
+
+    def returns(self, part: Part, *, sealed: bool) -> bool:
+        """Whether a part may go back to where it came from. True where nobody knows and the policy trusts."""
+        origins = part.origins
+        if origins is None and isinstance(self.policy.unknown_origin, Origin):
+            origins = frozenset({self.policy.unknown_origin})
+        return origins is None or any(accepts(self.target, origin, self.reach, sealed=sealed) for origin in origins)
 
 
 def plan(
@@ -175,29 +190,33 @@ def plan(
     Raises nothing: what is missing is told in `Draft.missing`, and what to do about it is the caller's policy.
     """
     rule = choice.rule
-    writes = rule.write if target.dialect == "chat" and rule.write and rule.write != ("same",) else None
-    reason = "thinking_off" if choice.thinking == "off" else "forbidden" if rule.requirement == "forbidden" else "window"
-    case = _Case(rule, target, reach, policy, writes, reason, "none" if rule.requirement == "forbidden" else rule.window)
-    decisions, missing = _decide_rows(history, case, WINDOWS[case.window](history))
-    if "prefix" in rule.bound and (first := _after_unproven(history, decisions)):
-        case = _Case(rule, target, reach, policy, writes, "prefix", case.window)
-        decisions, missing = _decide_rows(history, case, max(first, WINDOWS[case.window](history)))
-    guarded = _guards.run(rule.guards, request, leads=_leads(history, decisions)) if request is not None else []
+    forbidden = rule.requirement == "forbidden"
+    first = WINDOWS["none" if forbidden else rule.window](history)
+    outside = "thinking_off" if choice.thinking == "off" else "forbidden" if forbidden else "window"
+    case = _Case(rule, target, reach, policy, outside)
+    decisions, missing = _decide_rows(history, case, first)
+    if "prefix" in rule.bound and (after := _after_unproven(history, decisions)) > first:
+        first, case = after, replace(case, outside="prefix")
+        decisions, missing = _decide_rows(history, case, first)
+    guarded = [] if request is None else _guards.run(rule.guards, request, leads=_leads(history, decisions))
     strip = next((done.reason for done in guarded if done.strip), None)
     if strip is not None:
-        decisions, missing = _decide_rows(history, replace(case, strip=strip), WINDOWS[case.window](history))
-    new_request = guarded[-1].request if guarded else request
-    return Draft(history, decisions, new_request, tuple(done.reason for done in guarded), missing)
+        decisions, missing = _decide_rows(history, replace(case, strip=strip), first)
+    left = guarded[-1].request if guarded else request
+    return Draft(history, decisions, left, tuple(done.reason for done in guarded), missing)
 
 
 def _decide_rows(history: History, case: _Case, first: int) -> tuple[list[Decision | None], int | None]:
-    """A decision for each row, by zones: before and inside the window, before and inside the scope of what is required."""
+    """A decision for each row, and the first row where something required is missing.
+
+    By zones, before and inside the window (`first`) and the scope of what is required: all that a decision depends on
+    besides the shape.
+    """
     total = len(history.rows)
     scope = _scope_start(history, case.rule)
-    edges = sorted({0, min(first, total), min(scope, total), total})
     decisions: list[Decision | None] = []
     missing: int | None = None
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in pairwise(sorted({0, min(first, total), min(scope, total), total})):
         rows = history.rows[start:end]
         made = {
             number: _decide(history.shapes[number], case, inside=start >= first, scoped=start >= scope)
@@ -217,109 +236,105 @@ def _scope_start(history: History, rule: Rule) -> int:
 
 
 def _decide(shape: Message, case: _Case, *, inside: bool, scoped: bool) -> tuple[Decision | None, bool]:
-    """The decision for one shape, and whether required reasoning is missing there."""
+    """The decision for one shape, and whether something required is missing there."""
     if shape.role != "assistant":
         return (Decision() if shape.spare else None), False
-    scoped = scoped and (shape.calls_tools or (case.rule.missing is not None and case.rule.missing.on in _ANY_MESSAGE))
+    missing, writes = case.rule.missing, case.writes
+    scoped = scoped and missing is not None and (shape.calls_tools or missing.on in ("all_assistant", "current_turn"))
     acts = tuple(_judge(part, case, inside=inside, scoped=scoped) for part in shape.parts)
-    if case.strip is not None:
-        acts = tuple(act if act.action == "drop" else Act("drop", case.strip) for act in acts)
-    if case.writes is not None:
-        acts = _place(shape.parts, acts, case.writes, case.rule)
+    if writes is not None:
+        acts = _place(shape.parts, acts, writes, case.rule)
     elif shape.ordered and case.target.dialect in ORDERED:
-        source, target = ORDERED[case.target.dialect]
-        acts = tuple(
-            act._replace(to=target) if act.action == "keep" and part.carrier == source else act
-            for part, act in zip(shape.parts, acts, strict=True)
-        )
-    kept = any(act.action != "drop" for act in acts)
-    has_field = any(
-        act.action != "drop" and (case.writes is None or (act.to or part.carrier) in case.writes)
-        for part, act in zip(shape.parts, acts, strict=True)
-    )
-    lacks = scoped and not has_field
+        acts = _in_order(shape.parts, acts, *ORDERED[case.target.dialect])
+    kept = [act.to or part.carrier for part, act in zip(shape.parts, acts, strict=True) if act.action != "drop"]
+    if shape.parts and not shape.visible and (bare := _remove_bare(acts, case.rule)) is not None:
+        return Decision(acts, remove=bare), False
+    lacks = scoped and not any(writes is None or carrier in writes for carrier in kept)
     fill = _fill(case) if lacks else None
-    remove = _remove_bare(acts, case.rule) if shape.parts and not shape.visible else None
-    if remove is not None:
-        return Decision(acts, None, remove), False
-    return Decision(acts, fill, None, blank_content=kept and not shape.visible), lacks
-
-
-_ANY_MESSAGE = ("all_assistant", "current_turn")
+    return Decision(acts, fill, blank_content=len(kept) > 0 and not shape.visible), lacks
 
 
 def _remove_bare(acts: tuple[Act, ...], rule: Rule) -> str | None:
     """Why a message without content and calls is left out; None where it may stay with its own reasoning alone."""
-    real = any(act.action != "drop" and act.reason != "filler" for act in acts)
-    if not real:
+    if all(act.action == "drop" or act.reason == "filler" for act in acts):
         return "emptied"
     return "reasoning_only" if "no_empty" in rule.guards else None
 
 
 def _judge(part: Part, case: _Case, *, inside: bool, scoped: bool) -> Act:
-    """Window, then origin, then what the rule says of signatures and kinds."""
-    rule, policy = case.rule, case.policy
-    if part.value != "text" and not part.marked and not part.origins:
-        return _judge_filler(part, case, scoped=scoped)
+    """Window, then origin, then what the rule says of signatures and kinds: the first check that fails decides."""
+    if part.value != "text" and not part.marked and part.origins is None:
+        return _judge_filler(part, case.rule, scoped=scoped)
     if not inside:
-        return Act("drop", case.reason)
-    taken = TAKEN.get(case.target.dialect)
-    if taken is not None and part.carrier not in taken:
-        return Act("drop", "not_taken")
-    origins = part.origins
-    if origins is None and policy.unknown_origin != "trust":
-        if not isinstance(policy.unknown_origin, Origin):
-            return Act("drop", "unknown_origin")
-        origins = frozenset({policy.unknown_origin})
-    sealed = part.kind != "text"
-    if origins is not None and not any(accepts(case.target, origin, case.reach, sealed=sealed) for origin in origins):
-        opens = sealed and any(accepts(case.target, origin, case.reach, sealed=False) for origin in origins)
-        return Act("drop", "sealed" if opens else "foreign")
-    if part.redacted and "redacted" in rule.refuses:
-        return Act("drop", "refused")
-    if part.kind == "text" and rule.signature == "required":
-        return Act("drop", "unsigned")
-    if sealed and rule.signature == "forbidden":
-        return Act("keep", "own_unsigned") if part.kind == "signed" else Act("drop", "refused")
-    if part.value == "empty" and rule.empty == "omit" and not sealed:
-        return Act("drop", "empty")
-    return Act("keep", "own")
+        return Act("drop", case.outside)
+    for reason, fails in CHECKS:
+        if fails(part, case):
+            return Act("drop", reason)
+    if case.strip is not None:
+        return Act("drop", case.strip)
+    unsign = part.kind == "signed" and case.rule.signature == "forbidden"
+    return Act("keep", "own_unsigned" if unsign else "own")
 
 
-def _judge_filler(part: Part, case: _Case, *, scoped: bool) -> Act:
-    fill = case.rule.missing.fill if case.rule.missing is not None else None
+CHECKS: tuple[tuple[str, Callable[[Part, _Case], bool]], ...] = (
+    ("unknown_origin", lambda part, case: part.origins is None and case.policy.unknown_origin == "drop"),
+    (
+        "foreign",
+        lambda part, case: not any(case.returns(part, sealed=sealed) for sealed in (False, part.kind != "text")),
+    ),
+    ("sealed", lambda part, case: not case.returns(part, sealed=part.kind != "text")),
+    ("not_taken", lambda part, case: part.carrier not in TAKEN.get(case.target.dialect, {part.carrier})),
+    ("refused", lambda part, case: part.redacted and "redacted" in case.rule.refuses),
+    ("refused", lambda part, case: part.kind == "opaque" and case.rule.signature == "forbidden"),
+    ("unsigned", lambda part, case: part.kind == "text" and case.rule.signature == "required"),
+    ("empty", lambda part, case: part.kind == "text" and part.value == "empty" and case.rule.empty == "omit"),
+)
+"""Reason → whether it makes a part inside the window go; in this order, since the first one is what the report says."""
+
+
+def _judge_filler(part: Part, rule: Rule, *, scoped: bool) -> Act:
+    """A blank that nobody marked: the rule's own fill stays where it is demanded, any other goes."""
+    fill = rule.missing.fill if rule.missing is not None else None
     same = (part.value == "empty" and fill == "") or (part.value == "blank" and fill == " ")
     return Act("keep", "filler") if same and scoped else Act("drop", "filler_dropped")
 
 
 def _place(parts: tuple[Part, ...], acts: tuple[Act, ...], writes: tuple[str, ...], rule: Rule) -> tuple[Act, ...]:
     """Puts what was kept under the carriers that the rule writes: in place, renamed, or not at all."""
-    placed = list(acts)
     there = {part.carrier for part, act in zip(parts, acts, strict=True) if act.action == "keep"}
-    source = next((carrier for carrier in (*rule.read, *STRING_CARRIERS) if carrier in there), None)
-    source = source if source in STRING_CARRIERS else next((c for c in STRING_CARRIERS if c in there), None)
-    target = next((carrier for carrier in writes if carrier in _TEXT_TARGETS and carrier not in there), None)
-    satisfied = any(carrier in there for carrier in writes)
-    for number, (part, act) in enumerate(zip(parts, acts, strict=True)):
-        if act.action != "keep" or part.carrier in writes:
-            continue
-        if part.carrier == source and target is not None:
-            placed[number] = Act("rename", "own_renamed", target)
-        elif rule.strict or not satisfied:
-            placed[number] = Act("drop", "not_taken")
-    return tuple(placed)
+    if there.issubset(writes) and not there.isdisjoint(writes):
+        return acts
+    strings = [carrier for carrier in (*rule.read, *STRING_CARRIERS) if carrier in there and carrier in STRING_CARRIERS]
+    source = strings[0] if strings else None
+    target = next((carrier for carrier in writes if carrier in TEXT_TARGETS and carrier not in there), None)
+    stays = not rule.strict and not there.isdisjoint(writes)
+    return tuple(
+        act
+        if act.action != "keep" or part.carrier in writes
+        else Act("rename", "own_renamed", target)
+        if part.carrier == source and target is not None
+        else act
+        if stays
+        else Act("drop", "not_taken")
+        for part, act in zip(parts, acts, strict=True)
+    )
 
 
-_TEXT_TARGETS = (*STRING_CARRIERS, "content.thinking")
-"""Carriers that readable text from another carrier can be written to."""
+def _in_order(parts: tuple[Part, ...], acts: tuple[Act, ...], source: str, target: str) -> tuple[Act, ...]:
+    """Sends kept blocks to the carrier that keeps their order."""
+    return tuple(
+        act._replace(to=target) if act.action == "keep" and part.carrier == source else act
+        for part, act in zip(parts, acts, strict=True)
+    )
 
 
 def _fill(case: _Case) -> tuple[str, str] | None:
+    """Carrier and text of the placeholder; None where the policy leaves it, or nothing can be put there."""
     missing = case.rule.missing
     if missing is None or missing.fill is None or case.policy.missing == "leave":
         return None
-    writes = case.writes or (() if case.target.dialect == "chat" else ("content.thinking",))
-    carrier = next((name for name in writes if name in _TEXT_TARGETS), None)
+    writes = case.writes or (() if case.target.dialect == "chat" else TEXT_TARGETS[-1:])
+    carrier = next((name for name in writes if name in TEXT_TARGETS), None)
     return None if carrier is None else (carrier, missing.fill)
 
 
@@ -343,5 +358,3 @@ def _leads(history: History, decisions: list[Decision | None]) -> bool:
             decision = decisions[row]
             return shape.leads and (decision is None or decision.acts[0].action != "drop")
     return True
-
-

@@ -47,8 +47,8 @@ def without_thinking(request: Mapping[str, Any]) -> dict[str, Any]:
     """
     kept = {key: value for key, value in request.items() if key not in ("thinking", "reasoning_effort")}
     management = kept.get("context_management")
-    edits = management.get("edits") if isinstance(management, Mapping) else None
-    if not isinstance(edits, list):
+    edits = _get(management, "edits")
+    if not isinstance(management, Mapping) or not isinstance(edits, list):
         return kept
     left = [edit for edit in edits if not str(_get(edit, "type")).startswith(_CLEAR_THINKING)]
     if left:

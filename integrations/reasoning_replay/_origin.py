@@ -49,7 +49,9 @@ def host_of(url: str) -> str:
 @lru_cache(maxsize=1024)
 def _host_of(url: str) -> str:
     if any(character.isspace() or not character.isprintable() for character in url):
-        raise OriginError(f"host {url!r}: contains white space or control characters; give 'name', 'name:port' or a URL")
+        raise OriginError(
+            f"host {url!r}: contains white space or control characters; give 'name', 'name:port' or a URL"
+        )
     match = _URL.match(url if "//" in url.split("?", 1)[0] else f"//{url}")
     scheme = (match["scheme"] or "").lower() if match else ""
     authority = re.split(r"[/\\?#]", match["rest"], maxsplit=1)[0] if match else ""
@@ -76,6 +78,8 @@ def _ascii(name: str, url: str) -> str:
         return name.lower()
     import idna  # not at the top: only names that are not ASCII need it
 
+    if any(dot in name for dot in "\u3002\uff0e\uff61"):  # idna takes these for a dot; a person reads them as one
+        raise OriginError(f"host {url!r}: has a dot that is not '.'; give the name's ASCII form (xn--…)")
     try:
         return idna.encode(name.lower()).decode("ascii").lower()
     except idna.IDNAError as error:
@@ -130,7 +134,7 @@ class Origin:
         account: str | None = None,
     ) -> Origin:
         """The origin of what was called at `url`; path, query and user info play no part."""
-        return cls(host_of(url), dialect=dialect, model=model, upstream=upstream, account=account)
+        return cls(url, dialect=dialect, model=model, upstream=upstream, account=account)
 
 
 def to_mark(origin: Origin) -> dict[str, Any]:
@@ -167,10 +171,11 @@ def from_mark_id(identity: str) -> Origin | None:
     host, dialect, model, upstream, account = (
         None if part == "" else "" if part == "%" else unquote(part) for part in parts
     )
-    try:
-        return Origin(host or "", dialect=dialect or "", model=model, upstream=upstream, account=account)
-    except OriginError:
+    if not host or dialect not in DIALECTS:
         return None
+    found = Origin("custom:mark", dialect=dialect, model=model, upstream=upstream, account=account)
+    object.__setattr__(found, "host", host)  # normalised when the mark was made: "http://x:443" is "x:443", not "x"
+    return found
 
 
 def from_mark(mark: object) -> Origin | None:
@@ -223,6 +228,7 @@ def _one_host(target: str, source: str, reach: Reach, *, sealed: bool) -> bool:
 
 def _one_upstream(target: Origin, source: Origin, reach: Reach) -> bool:
     here, there = (
-        origin.upstream if origin.upstream is not None else reach.upstream_of(origin.model) for origin in (target, source)
+        origin.upstream if origin.upstream is not None else reach.upstream_of(origin.model)
+        for origin in (target, source)
     )
     return here is not None and here == there

@@ -1,130 +1,27 @@
 """The doors: prepare, confirm, capture, adopt. The order of the steps stands here and only here.
 
 `prepare`: view → resolve → select → plan → apply. It sends nothing, so it is the dry run too.
-`prepare_safely` is what integrations call: the only broad `except`, and the fallback behind it.
-Logs hold host, model, counts and reason codes, never text; a fault is named by its type only.
+`confirm`: the same for the wire's copy of what `prepare` was given. `…_safely` is what integrations call: the same
+with the fallback behind it, since a fault inside must neither break a call nor leak.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Mapping, Sequence
-from contextvars import ContextVar
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from . import _engine
 from ._fallback import stripped
+from ._faults import fail_closed, tell
 from ._history import History, HistoryError, Message, Part, replace_rows
-from ._known import Known, Overlay, default_store, first_time
-from ._origin import Origin, Reach, host_of, to_mark
+from ._known import Known, default_store
+from ._origin import Origin, OriginError, Reach, to_mark
+from ._plan import MissingReasoning, Plan, Work
 from ._report import Report
-from ._rules import BadPolicy, Choice, Policy, Rule, disable_thinking, holds_key, select, upstream_of
-from .forms import DEFAULT_FORMS, Form, Stream, digest, form_of, listed, size_of
+from ._rules import Choice, Policy, Rule, disable_thinking, holds_key, select, upstream_of
+from .forms import DEFAULT_FORMS, Form, Stream, digest, form_of, listed
 from .hosts import builtin
-
-_log = logging.getLogger("reasoning_replay")
-
-
-class MissingReasoning(ValueError):
-    """`Policy(missing="raise")`: the host demands reasoning that the history does not have."""
-
-    def __init__(self, index: int, host: str) -> None:
-        super().__init__(
-            f"messages[{index}]: {host} demands this message's reasoning, and the history does not have it; "
-            'keep what capture() gave, adopt(messages, origin), or choose another Policy(missing="host")'
-        )
-        self.index = index
-        self.host = host
-
-    def __reduce__(self) -> tuple[type[MissingReasoning], tuple[int, str]]:
-        return MissingReasoning, (self.index, self.host)
-
-
-class Fault(NamedTuple):
-    """Something inside failed and the fallback took over; given to `observers`."""
-
-    host: str
-    error: Exception
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """What will be sent. `messages` goes on the wire and is never saved: it has no marks."""
-
-    messages: list[Any]
-    """The very list that was given where nothing changes; unchanged messages are shared."""
-    request: Mapping[str, Any] | None
-    """The call's parameters; the very same object where nothing changes."""
-    report: Report
-    origin: Origin
-    """Where the request goes: the origin of the reply to come."""
-    hint: str | None = None
-    _work: _Work | None = None
-    """What the plan was made of; None for the fallback's plan."""
-
-    @cached_property
-    def known(self) -> Known:
-        """Every payload that this plan keeps, over the store that it was made with. Built on first use."""
-        if self._work is None:
-            return Overlay({}, None)
-        return Overlay(dict.fromkeys(self.kept, frozenset({self.origin})), self._work.known)
-
-    @cached_property
-    def kept(self) -> dict[bytes, int]:
-        """Digest of every payload that this plan keeps → in how many messages."""
-        counts: dict[bytes, int] = {}
-        for name in self._work.kept() if self._work is not None else ():
-            counts[name] = counts.get(name, 0) + 1
-        return counts
-
-    def __repr__(self) -> str:
-        return f"<Plan for {self.origin.host}: {len(self.messages)} messages, {self.report!r}>"
-
-
-class _Work(NamedTuple):
-    """Everything that a plan was made of. Holds messages, so it has no useful `repr`."""
-
-    rows: tuple[Mapping[str, Any], ...]
-    """The list as it was: the caller goes on appending to theirs."""
-    form: Form
-    draft: _engine.Draft
-    choice: Choice
-    policy: Policy
-    known: Known | None
-
-    def kept(self) -> list[bytes]:
-        names: list[bytes] = []
-        for row, decision in enumerate(self.draft.decisions):
-            if decision is None or decision.remove is not None or not decision.acts:
-                continue
-            parts = self.draft.history.message(row).parts
-            found = {
-                digest(_written(self.form.payload(self.rows[row], part), act))
-                for part, act in zip(parts, decision.acts, strict=True)
-                if act.action != "drop"
-            }
-            names += found
-        return names
-
-    def size(self, row: int, part: Part) -> int:
-        """Bytes of a part; 0 where the caller has taken it out of the message since."""
-        try:
-            return size_of(self.form.payload(self.rows[row], part).replace("\0", ""))
-        except (LookupError, TypeError, AttributeError):
-            return 0
-
-    def __repr__(self) -> str:
-        return f"<work of {len(self.rows)} messages>"
-
-
-def _written(payload: str, act: _engine.Act) -> str:
-    return payload.partition("\0")[0] if act.reason == "own_unsigned" else payload
-
-
-observers: ContextVar[tuple[Callable[[Plan | Fault], None], ...]] = ContextVar("reasoning_replay_observers", default=())
-"""Called with every plan and every fault of this context."""
 
 
 def prepare(
@@ -159,8 +56,10 @@ def prepare(
     """
     target = Origin(host, dialect=dialect, model=model, upstream=upstream, account=account)
     store = default_store() if known is None else known
-    plan = _prepare(messages, target, _form_for(form, dialect), request, policy or _DEFAULT, hint, store, _path_of(host))
-    _tell(plan)
+    plan = _prepare(
+        messages, target, _form_for(form, dialect), request, policy or _DEFAULT, hint, store, _path_of(host)
+    )
+    tell(plan)
     return plan
 
 
@@ -170,7 +69,9 @@ _DEFAULT = Policy()
 def _form_for(form: str | None, dialect: str) -> Form:
     name = form or DEFAULT_FORMS.get(dialect)
     if name is None:
-        raise HistoryError(f"dialect {dialect!r}: has no form of its own yet; give form=, one of {', '.join(_FORM_NAMES)}")
+        raise HistoryError(
+            f"dialect {dialect!r}: has no form of its own yet; give form=, one of {', '.join(_FORM_NAMES)}"
+        )
     return form_of(name)
 
 
@@ -194,22 +95,22 @@ def _prepare(
 ) -> Plan:
     rows = listed(messages)
     history = _resolve(form.view(rows, policy.starts_turn), rows, form, known)
-    choice = select(
-        builtin(), target, request, policy=policy, hint=hint, used_tools=history.calls_tools(), path=path
-    )
+    choice = select(builtin(), target, request, policy=policy, hint=hint, used_tools=history.calls_tools(), path=path)
     draft = _engine.plan(history, choice, target, _reach(choice, policy), policy, request)
     if draft.missing is not None:
         choice, draft = _lacking(choice, draft, target, policy, hint, path)
-    return _plan_of(messages, rows, _Work(tuple(rows), form, draft, choice, policy, known), target, hint)
+    return _plan_of(messages, rows, Work(tuple(rows), form, draft, choice, policy, known), target, hint)
 
 
-def _plan_of(
-    messages: Any, rows: Sequence[Mapping[str, Any]], work: _Work, target: Origin, hint: str | None
-) -> Plan:
+def _plan_of(messages: Any, rows: Sequence[Mapping[str, Any]], work: Work, target: Origin, hint: str | None) -> Plan:
     draft, choice = work.draft, work.choice
     out = work.form.apply(rows, draft.history, draft.decisions)
     report = Report(
-        lambda: tuple(draft.rows(work.size)), origin=target, rule=choice.rule, thinking=choice.thinking, tools=choice.tools
+        lambda: tuple(draft.rows(work.size)),
+        origin=target,
+        rule=choice.rule,
+        thinking=choice.thinking,
+        tools=choice.tools,
     )
     return Plan(
         messages=messages if out is rows and isinstance(messages, list) else out,
@@ -217,7 +118,7 @@ def _plan_of(
         report=report,
         origin=target,
         hint=hint,
-        _work=work,
+        work=work,
     )
 
 
@@ -309,20 +210,20 @@ def confirm(messages: Any, plan: Plan, *, form: str | None = None, request: Mapp
         HistoryError: a wire body that cannot be read.
     """
     target = plan.origin
-    if plan._work is None:
+    if plan.work is None:
         return _fallback_plan(messages, target, form, request, plan.hint)
-    choice, policy = plan._work.choice, plan._work.policy
+    choice, policy = plan.work.choice, plan.work.policy
     shape = _form_for(form, target.dialect)
     rows = listed(messages)
     history = _resolve(shape.view(rows, None), rows, shape, _Allowance(plan.kept, target))
-    history = replace(history, turn_start=_same_start(plan._work, history))
+    history = replace(history, turn_start=_same_start(plan.work, history))
     strict = replace(policy, unknown_origin="drop")
     loose = choice._replace(rule=replace(choice.rule, window="all"))
     draft = _engine.plan(history, loose, target, _reach(choice, strict), strict, request)
-    return _plan_of(messages, rows, _Work(tuple(rows), shape, draft, choice, policy, None), target, plan.hint)
+    return _plan_of(messages, rows, Work(tuple(rows), shape, draft, choice, policy, None), target, plan.hint)
 
 
-def _same_start(work: _Work, history: History) -> int:
+def _same_start(work: Work, history: History) -> int:
     """Where the turn starts on the wire: as many user messages from the end as in the caller's list.
 
     The wire has no turn notes, and frameworks join messages, so rows cannot be compared; where the wire has fewer
@@ -365,65 +266,31 @@ def prepare_safely(
     Raises:
         MissingReasoning, BadPolicy: what the caller asked for.
     """
-    try:
-        return prepare(
+    return fail_closed(
+        host,
+        lambda: prepare(
             messages, host=host, model=model, dialect=dialect, form=form, request=request, hint=hint, **options
-        )
-    except (MissingReasoning, BadPolicy):
-        raise
-    except Exception as error:  # the shim must never break the call
-        target = _target_safely(host, dialect, model)
-        _fault(error, target.host)
-        return _fallback_plan(messages, target, form, request, hint)
+        ),
+        lambda: _fallback_plan(messages, _target_safely(host, dialect, model), form, request, hint),
+    )
 
 
 def confirm_safely(
     messages: Any, plan: Plan, *, form: str | None = None, request: Mapping[str, Any] | None = None
 ) -> Plan:
     """`confirm` for integrations; on a fault everything is stripped."""
-    try:
-        return confirm(messages, plan, form=form, request=request)
-    except Exception as error:  # the shim must never break the call
-        _fault(error, plan.origin.host)
-        return _fallback_plan(messages, plan.origin, form, request, plan.hint)
+    return fail_closed(
+        plan.origin.host,
+        lambda: confirm(messages, plan, form=form, request=request),
+        lambda: _fallback_plan(messages, plan.origin, form, request, plan.hint),
+    )
 
 
 def _target_safely(host: str, dialect: str, model: str | None) -> Origin:
     try:
         return Origin(host, dialect=dialect, model=model)
-    except ValueError:
+    except OriginError:
         return Origin("custom:unreadable", model=model)
-
-
-def _fault(error: Exception, host: str) -> None:
-    for observer in observers.get():
-        observer(Fault(host, error))
-    if first_time(("fault", host, type(error))):
-        _log.warning(
-            "%s: %s inside reasoning-replay; the call goes on without any reasoning "
-            "(said once; run prepare() on the same messages to see the fault)",
-            host,
-            type(error).__name__,
-        )
-
-
-def _tell(plan: Plan) -> None:
-    for observer in observers.get():
-        observer(plan)
-    if plan._work is None:
-        return
-    target, draft = plan.origin, plan._work.draft
-    if _log.isEnabledFor(logging.DEBUG):
-        _log.debug("%s %s: %s", target.host, target.model, plan.report.counts())
-    if any(part.origins is None and part.value == "text" for shape in draft.history.shapes for part in shape.parts):
-        unknown = draft.count("unknown_origin")
-        if unknown and first_time(("unknown_origin", target.host)):
-            _log.warning(
-                "%s: reasoning of %d message(s) was left out, since nothing says which host wrote it; "
-                "reasoning_replay.adopt(messages, origin) marks a history that you trust (said once)",
-                target.host,
-                unknown,
-            )
 
 
 def capture(
@@ -452,11 +319,7 @@ def _captured(message: dict[str, Any], origin: Origin, form: Form, known: Known)
 
 def capture_safely(reply: Any, origin: Origin, **options: Any) -> dict[str, Any] | None:
     """`capture` for integrations; None on a fault: the reply stays as it is, unmarked."""
-    try:
-        return capture(reply, origin, **options)
-    except Exception as error:  # the shim must never break the call
-        _fault(error, origin.host)
-        return None
+    return fail_closed(origin.host, lambda: capture(reply, origin, **options), lambda: None)
 
 
 class Collector:
@@ -466,9 +329,7 @@ class Collector:
     fault of ours: warned of once, and `result` is None, since a user's stream must not break over our bookkeeping.
     """
 
-    def __init__(
-        self, origin: Origin, *, form: str | None = None, choice: int = 0, known: Known | None = None
-    ) -> None:
+    def __init__(self, origin: Origin, *, form: str | None = None, choice: int = 0, known: Known | None = None) -> None:
         self._origin = origin
         self._form = _form_for(form, origin.dialect)
         self._known = default_store() if known is None else known
@@ -476,22 +337,20 @@ class Collector:
 
     def feed(self, chunk: Any) -> None:
         """Takes the next chunk (a dict or an SDK's object)."""
-        if self._stream is None:
-            return
-        try:
-            self._stream.feed(chunk)
-        except Exception as error:  # see the class
-            _fault(error, self._origin.host)
-            self._stream = None
+        stream = self._stream
+        if stream is not None:
+            fail_closed(self._origin.host, lambda: stream.feed(chunk), self._give_up)
 
     def result(self) -> dict[str, Any] | None:
         """The assistant message so far, marked if it brought reasoning; None while nothing has come."""
-        try:
-            message = None if self._stream is None else self._stream.result()
-            return None if message is None else _captured(message, self._origin, self._form, self._known)
-        except Exception as error:  # see the class
-            _fault(error, self._origin.host)
-            return None
+        return fail_closed(self._origin.host, self._result, lambda: None)
+
+    def _result(self) -> dict[str, Any] | None:
+        message = None if self._stream is None else self._stream.result()
+        return None if message is None else _captured(message, self._origin, self._form, self._known)
+
+    def _give_up(self) -> None:
+        self._stream = None
 
 
 def adopt(messages: Any, origin: Origin, *, form: str | None = None) -> list[Any]:
@@ -528,7 +387,7 @@ def rule_for(
     Raises:
         OriginError: a host or dialect that cannot be read.
     """
-    target = Origin(host_of(host), dialect=dialect, model=model)
+    target = Origin(host, dialect=dialect, model=model)
     used = request is None or bool(request.get("tools"))
     choice = select(builtin(), target, request, policy=policy, hint=hint, used_tools=used, path=_path_of(host))
     return choice.rule

@@ -48,8 +48,8 @@ class Report:
 
     origin: Origin
     """Where the plan sends the messages."""
-    rule: Rule
-    """The rule that held, with the window that was in force."""
+    rule: Rule | None
+    """The rule that held, with the window that was in force; None where a fault left no time for one."""
     thinking: str
     """`on`, `off` or `unset`: what the request says about thinking."""
     tools: bool
@@ -60,7 +60,7 @@ class Report:
         rows: Callable[[], tuple[Row, ...]] | tuple[Row, ...],
         *,
         origin: Origin,
-        rule: Rule,
+        rule: Rule | None,
         thinking: str,
         tools: bool,
     ) -> None:
@@ -90,7 +90,9 @@ class Report:
             "upstream": self.origin.upstream,
             "thinking": self.thinking,
             "tools": self.tools,
-            "rule": {
+            "rule": None
+            if self.rule is None
+            else {
                 "host": self.rule.host,
                 "window": self.rule.window,
                 "source": list(self.rule.source),
@@ -165,7 +167,8 @@ class Report:
         tools = "tools" if self.tools else "no tools"
         return (
             f"to {origin.host} ({origin.dialect}{model}{upstream}): "
-            f"rule {rule.host}, window {rule.window}, thinking {self.thinking}, {tools}"
+            + (f"rule {rule.host}, window {rule.window}, " if rule is not None else "no rule, ")
+            + f"thinking {self.thinking}, {tools}"
         )
 
     def _sum(self) -> str:

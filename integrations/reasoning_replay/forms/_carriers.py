@@ -153,4 +153,3 @@ PSF_CARRIERS = ("thought_signatures", "openai_responses_replay", "reasoningConte
 def codes_of(carrier: ListCarrier, items: list[Any]) -> Codes:
     """Place and code of every item that holds reasoning."""
     return tuple((item, code) for item, value in enumerate(items) if (code := carrier.code(value)) is not None)
-

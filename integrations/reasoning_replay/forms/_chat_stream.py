@@ -27,6 +27,11 @@ def _fields(value: Any) -> Mapping[str, Any]:
     return dump(exclude_unset=True) if callable(dump) else {}
 
 
+def _items(delta: Mapping[str, Any], key: str) -> list[Any]:
+    found = delta.get(key)
+    return found if isinstance(found, list) else []
+
+
 class ChatStream:
     """One choice of a streamed chat reply."""
 
@@ -57,9 +62,9 @@ class ChatStream:
         for key in STRINGS:
             if isinstance(delta.get(key), str):
                 self._texts.setdefault(key, []).append(delta[key])
-        for detail in delta.get("reasoning_details") or ():
+        for detail in _items(delta, "reasoning_details"):
             self._detail(dict(_fields(detail)))
-        for block in delta.get("thinking_blocks") or ():
+        for block in _items(delta, "thinking_blocks"):
             self._block(dict(_fields(block)))
         content = delta.get("content")
         if isinstance(content, str):
@@ -67,7 +72,7 @@ class ChatStream:
             self._content.append(content)
             if len(content):
                 self._visible("text", len(content))
-        for call in delta.get("tool_calls") or ():
+        for call in _items(delta, "tool_calls"):
             self._call(_fields(call))
         if isinstance(delta.get(PSF), Mapping):
             self._psf.update(delta[PSF])
@@ -150,4 +155,5 @@ def _one_detail(known: Mapping[str, Any], detail: Mapping[str, Any]) -> bool:
     """Whether a fragment belongs to a detail: equal type, and index and id equal where both have them."""
     if known.get("type") != detail.get("type"):
         return False
-    return all(known.get(key) == detail.get(key) or None in (known.get(key), detail.get(key)) for key in ("index", "id"))
+    pairs = ((known.get(key), detail.get(key)) for key in ("index", "id"))
+    return all(ours == theirs or None in (ours, theirs) for ours, theirs in pairs)

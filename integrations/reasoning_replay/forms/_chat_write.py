@@ -10,13 +10,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from .._engine import Act, Decision
-from .._history import History, Message, Part
+from .._history import History, Message
 from . import LAYOUT, PSF, Messages
 from ._carriers import BY_NAME, LISTS, THOUGHT, without_signature
 
 Step = Callable[[Mapping[str, Any], dict[str, Any]], None]
 """A change that needs more than the removal of a key: the message as it was, and the copy to write to."""
 _ORDERED_FROM = "thinking_blocks"
+_PSF_DOT = "psf."
 
 
 class _Edit(NamedTuple):
@@ -62,31 +63,23 @@ def _edit_for(shape: Message, decision: Decision) -> _Edit | None:
     """What the decision changes in messages of this shape; None where it changes nothing."""
     if decision.remove is not None:
         return _Edit((), ())
-    steps: list[Step] = []
-    drop: list[str] = []
-    lists: dict[str, dict[int, Act]] = {}
-    fields: list[str] = []
-    for part, act in zip(shape.parts, decision.acts, strict=True):
-        if part.item is not None:
-            lists.setdefault(part.carrier, {})[part.item] = act
-        elif part.carrier.startswith("psf."):
-            if act.action != "drop":
-                fields.append(part.carrier.removeprefix("psf."))
-        elif act.action != "keep":
-            drop.append(part.carrier)
-            if act.to is not None:
-                steps.append(_RENAMES.get(act.to, _rename)(part.carrier, act.to))
-    for carrier in LISTS:
-        if carrier.name in lists:
-            steps += _list_steps(carrier.name, lists[carrier.name])
-    if fields:
-        steps.append(_keep_fields(tuple(fields)))
-    if decision.fill is not None:
-        steps.append(_put(*decision.fill))
-    if decision.blank_content:
-        steps.append(_blank_content)
-    drop += shape.spare
-    return _Edit(tuple(dict.fromkeys(drop)), tuple(steps)) if drop or steps else None
+    judged = list(zip(shape.parts, decision.acts, strict=True))
+    lists = {
+        carrier.name: {part.item: act for part, act in judged if part.carrier == carrier.name and part.item is not None}
+        for carrier in LISTS
+    }
+    singles = [(part.carrier, act) for part, act in judged if part.item is None]
+    fields = tuple(name[len(_PSF_DOT) :] for name, act in singles if name.startswith(_PSF_DOT) and act.action != "drop")
+    gone = [(name, act) for name, act in singles if not name.startswith(_PSF_DOT) and act.action != "keep"]
+    steps = [
+        *(_RENAMES.get(act.to, _rename)(name, act.to) for name, act in gone if act.to is not None),
+        *(step for name, acts in lists.items() if acts for step in _list_steps(name, acts)),
+        *([_keep_fields(fields)] if fields else ()),
+        *([_put(*decision.fill)] if decision.fill is not None else ()),
+        *([_blank_content] if decision.blank_content else ()),
+    ]
+    drop = tuple(dict.fromkeys([*(name for name, _ in gone), *shape.spare]))
+    return _Edit(drop, tuple(steps)) if drop or steps else None
 
 
 def _list_steps(name: str, acts: dict[int, Act]) -> list[Step]:
@@ -175,7 +168,7 @@ def _filter_content(dropped: frozenset[int], unsigned: frozenset[int]) -> Step:
                 place = min(max(number - len([other for other in dropped if other < number]) - 1, 0), len(kept) - 1)
                 if isinstance(kept[place], Mapping):
                     kept[place] = {"cache_control": point, **kept[place]}
-        copy["content"] = kept if kept else "" if message.get("tool_calls") is None else None
+        copy["content"] = kept or ("" if message.get("tool_calls") is None else None)
 
     return step
 
@@ -220,9 +213,8 @@ def _renamed_ids(message: Mapping[str, Any], copy: Mapping[str, Any]) -> dict[st
     before, after = message.get("tool_calls"), copy.get("tool_calls")
     if before is after or not isinstance(before, list) or not isinstance(after, list):
         return {}
-    return {
-        old["id"]: new["id"] for old, new in zip(before, after, strict=True) if old is not new and old.get("id") != new.get("id")
-    }
+    pairs = zip(before, after, strict=True)
+    return {old["id"]: new["id"] for old, new in pairs if old is not new and old.get("id") != new.get("id")}
 
 
 def _with_plain_id(message: Any, renamed: Mapping[str, str]) -> Any:

@@ -47,7 +47,8 @@ def view(messages: Messages, starts_turn: StartsTurn | None = None) -> History:
         kinds = {_kind(block) for block in content}
         stated = stated_turn(index, message, starts_turn)
         if stated is None:
-            stated = role == "user" and "tool_result" not in kinds and not (after_tool and not _has_text(message, kinds))
+            pictures = after_tool and not _has_text(message, kinds)
+            stated = role == "user" and "tool_result" not in kinds and not pictures
         after_tool = "tool_result" in kinds or (after_tool and role == "user" and not stated)
         if stated:
             turn_start = index
@@ -120,9 +121,9 @@ def write(messages: Messages, history: History, decisions: list[Decision | None]
             continue
         changed = True
         if decision.remove is not None:
-            point = next((block[_CACHE] for block in reversed(_content(message)) if block.get(_CACHE) is not None), None)
-            if point is not None and out:
-                out[-1] = _with_cache_point(out[-1], point)
+            points = [block[_CACHE] for block in _content(message) if block.get(_CACHE) is not None]
+            if points and out:
+                out[-1] = _with_cache_point(out[-1], points[-1])
             continue
         out.append(_written(message, shape, decision))
     return out if changed else messages if type(messages) is list else out

@@ -30,6 +30,7 @@ from ._chat_write import write
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function", "latest_reminder")
 """Roles of chat hosts; `latest_reminder` is DeepSeek's."""
+_RESULTS = frozenset({"tool", "function"})
 _SPOKEN = ("function_call", "audio", "refusal", "images")
 """Keys besides `content` and `tool_calls` that make a message visible."""
 
@@ -50,9 +51,7 @@ class _Look:
             self.key = _usual_key(self.strings[0], "tool_calls" in keys, self.key)
 
 
-def _usual_key(
-    name: str, calls: bool, rare: Callable[[Mapping[str, Any]], Any]
-) -> Callable[[Mapping[str, Any]], Any]:
+def _usual_key(name: str, calls: bool, rare: Callable[[Mapping[str, Any]], Any]) -> Callable[[Mapping[str, Any]], Any]:
     """The key of a message with one text, a mark and nothing else beside it; any other goes to `rare`.
 
     Half the time of `prepare` on a marked history was spent on such messages before (2026-11-30).
@@ -80,18 +79,20 @@ def _usual_key(
 def _key(look: _Look, litellm: bool, message: Mapping[str, Any]) -> Any:
     """Everything about a message that its shape depends on. Wrong types make a key of their own: they raise later."""
     found: list[Any] = []
-    for name in look.strings:
-        text = message[name]
-        found.append(shape_value(text) if isinstance(text, str) else None if text is None else "wrong")
-    for name in look.lists:
-        found.append(_codes(name, message[name]))
+    texts = (message[name] for name in look.strings)
+    found += [shape_value(text) if isinstance(text, str) else None if text is None else "wrong" for text in texts]
+    found += [_codes(name, message[name]) for name in look.lists]
     fields = message[PSF] if look.psf else None
     if isinstance(fields, Mapping):
         found += (mark_id(fields.get(MARK)), _codes("reasoning_details", fields.get("reasoning_details")))
         found += (LAYOUT in fields, tuple(name for name in PSF_CARRIERS if litellm and fields.get(name) is not None))
     content, calls = message.get("content"), message.get("tool_calls")
     found.append(content != "" if content.__class__ is str else _codes("content", content))
-    found += (isinstance(content, list) and len(content), _codes("tool_calls", calls), calls is not None and calls != [])
+    found += (
+        isinstance(content, list) and len(content),
+        _codes("tool_calls", calls),
+        calls is not None and calls != [],
+    )
     found.append(any(message.get(name) is not None for name in _SPOKEN))
     return look.psf and fields is not None and not isinstance(fields, Mapping), *found
 
@@ -216,7 +217,7 @@ def view(messages: Messages, starts_turn: StartsTurn | None = None, *, litellm: 
         else:
             number = others.get(role)
             rows.append(reader.other(role, ()) if number is None else number)
-        if role == "tool" or role == "function":
+        if role in _RESULTS:
             after_tool = True
         elif stated is None:
             stated = role == "user" and not (after_tool and _without_text(message))
@@ -238,7 +239,8 @@ def _without_text(message: Mapping[str, Any]) -> bool:
     """Only parts that are no text: a picture that a tool took."""
     content = message.get("content")
     return isinstance(content, list) and not any(
-        isinstance(part, str) or (isinstance(part, Mapping) and part.get("type") in ("text", "input_text")) for part in content
+        isinstance(part, str) or (isinstance(part, Mapping) and part.get("type") in ("text", "input_text"))
+        for part in content
     )
 
 
@@ -295,7 +297,9 @@ def strip(messages: Messages, fill: str | None) -> list[Any]:
             left["content"] = [part for part in left["content"] if BY_KEY["content"].code(part) is None]
         if isinstance(left.get("tool_calls"), list):
             carrier = BY_KEY["tool_calls"]
-            left["tool_calls"] = [without_signature(call) if carrier.code(call) else call for call in left["tool_calls"]]
+            left["tool_calls"] = [
+                without_signature(call) if carrier.code(call) else call for call in left["tool_calls"]
+            ]
         if isinstance(left.get("tool_call_id"), str):
             left["tool_call_id"] = left["tool_call_id"].split(THOUGHT, 1)[0]
         if left.get("role") == "assistant":

@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Any, NamedTuple, Protocol
 
 from .._known import first_time
-from .._replay import _fault as report_fault
+from .._faults import fail_closed
 from ._stream import joined_blocks
 
 _log = logging.getLogger("reasoning_replay")
@@ -23,10 +23,7 @@ _log = logging.getLogger("reasoning_replay")
 
 def _guarded(step: Callable[..., None], *arguments: Any) -> None:
     """Runs what only annotates a reply; a fault in it costs the annotation, never the reply."""
-    try:
-        step(*arguments)
-    except Exception as error:  # noqa: BLE001 -- inside the caller's own stream or reply
-        report_fault(error, "litellm reply")
+    fail_closed("litellm", lambda: step(*arguments), lambda: None)
 
 
 class Hooks(Protocol):

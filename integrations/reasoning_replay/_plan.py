@@ -1,0 +1,109 @@
+"""What a door gives back: the planned messages, the report, and what a later layer needs to know of both.
+
+A plan is frozen; `known`, `kept` and the report's rows are worked out when they are first asked for, from the messages
+as they were. It knows no store but the one it was given, and no framework.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from ._engine import Act, Draft
+from ._history import Part
+from ._known import Known, Overlay
+from ._origin import Origin
+from ._report import Report
+from ._rules import Choice, Policy
+from .forms import Form, digest, size_of
+
+
+class MissingReasoning(ValueError):
+    """`Policy(missing="raise")`: the host demands reasoning that the history does not have."""
+
+    def __init__(self, index: int, host: str) -> None:
+        super().__init__(
+            f"messages[{index}]: {host} demands this message's reasoning, and the history does not have it; "
+            'keep what capture() gave, adopt(messages, origin), or choose another Policy(missing="host")'
+        )
+        self.index = index
+        self.host = host
+
+    def __reduce__(self) -> tuple[type[MissingReasoning], tuple[int, str]]:
+        return MissingReasoning, (self.index, self.host)
+
+
+class Work(NamedTuple):
+    """Everything that a plan was made of. Holds messages, so it has no useful `repr`."""
+
+    rows: tuple[Mapping[str, Any], ...]
+    """The list as it was: the caller goes on appending to theirs."""
+    form: Form
+    draft: Draft
+    choice: Choice
+    policy: Policy
+    known: Known | None
+
+    def kept(self) -> list[bytes]:
+        names: list[bytes] = []
+        for row, decision in enumerate(self.draft.decisions):
+            if decision is None or decision.remove is not None or not decision.acts:
+                continue
+            parts = self.draft.history.message(row).parts
+            found = {
+                digest(_written(self.form.payload(self.rows[row], part), act))
+                for part, act in zip(parts, decision.acts, strict=True)
+                if act.action != "drop"
+            }
+            names += found
+        return names
+
+    def size(self, row: int, part: Part) -> int:
+        """Bytes of a part; 0 where the caller has taken it out of the message since."""
+        try:
+            return size_of(self.form.payload(self.rows[row], part).replace("\0", ""))
+        except (LookupError, TypeError, AttributeError):
+            return 0
+
+    def __repr__(self) -> str:
+        return f"<work of {len(self.rows)} messages>"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What will be sent. `messages` goes on the wire and is never saved: it has no marks."""
+
+    messages: list[Any]
+    """The very list that was given where nothing changes; unchanged messages are shared."""
+    request: Mapping[str, Any] | None
+    """The call's parameters; the very same object where nothing changes."""
+    report: Report
+    origin: Origin
+    """Where the request goes: the origin of the reply to come."""
+    hint: str | None = None
+    work: Work | None = None
+    """What the plan was made of; None for the fallback's plan."""
+
+    @cached_property
+    def known(self) -> Known:
+        """Every payload that this plan keeps, over the store that it was made with. Built on first use."""
+        if self.work is None:
+            return Overlay({}, None)
+        return Overlay(dict.fromkeys(self.kept, frozenset({self.origin})), self.work.known)
+
+    @cached_property
+    def kept(self) -> dict[bytes, int]:
+        """Digest of every payload that this plan keeps → in how many messages."""
+        counts: dict[bytes, int] = {}
+        for name in self.work.kept() if self.work is not None else ():
+            counts[name] = counts.get(name, 0) + 1
+        return counts
+
+    def __repr__(self) -> str:
+        return f"<Plan for {self.origin.host}: {len(self.messages)} messages, {self.report!r}>"
+
+
+def _written(payload: str, act: Act) -> str:
+    return payload.partition("\0")[0] if act.reason == "own_unsigned" else payload
