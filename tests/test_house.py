@@ -27,19 +27,17 @@ MAY_SEE = {
     **{room: set(CORE[:at]) for at, room in enumerate(CORE)},
     "_report": {"_origin", "_rules", "_engine"},
     "_fallback": {*CORE},
-    "_known": {"_origin", "_history"},
-    "hosts": {"_rules"},
     "_plan": {*CORE, "_report", "_known"},
     "_faults": {"_rules", "_known", "_plan"},
     "_replay": {*CORE, "_report", "_known", "_fallback", "_plan", "_faults", "hosts"},
-    "litellm": {*CORE, "_report", "_known", "hosts", "_plan", "_faults", "_replay"},
+    "litellm": {*CORE, "_report", "_known", "_plan", "_faults", "_replay"},
     "testing": {"_origin", "_history", "_engine", "_report", "_known", "_plan", "_faults", "_replay"},
-    "_cli": {*CORE, "_report", "_known", "hosts", "_replay", "_demo"},
-    "_demo": {"_origin", "_report", "_replay", "litellm", "testing"},
+    "_cli": {*CORE, "_report", "_replay", "hosts", "_demo"},
+    "_demo": {"_report", "litellm", "testing"},
     "__main__": {"_cli"},
 }
 FRAMEWORKS = {"litellm", "langchain", "langchain_core", "httpx", "requests", "openai", "anthropic"}
-BELOW_THE_DOORS = [*CORE, "_report", "_known", "_fallback", "hosts"]
+BELOW_THE_DOORS = [*CORE, "_report", "_known", "_fallback", "_plan", "hosts"]
 WORLD = {"time", "datetime.now", "logging", "os", "random", "socket", "warnings"}
 
 NOT_OUR_WORDS = {"sanitize", "clean", "handle", "manager", "util", "utils", "provider", "provenance"}
