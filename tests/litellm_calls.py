@@ -8,6 +8,10 @@ import contextvars
 
 import litellm
 
+from reasoning_replay.litellm._patches import PATCHES, place_of
+
+LISTS = [name for name, value in vars(litellm).items() if "callback" in name and isinstance(value, list)]
+"""LiteLLM's lists of callbacks."""
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}}
 TOOLS = [{"type": "function", "function": {"name": "get_weather", "description": "", "parameters": CITY}}]
 MANUAL = {"thinking": {"type": "enabled", "budget_tokens": 1024}, "max_tokens": 4096}
@@ -116,6 +120,11 @@ MODES = {
     "router": _router,
     "async router": _async_router,
 }
+
+
+def standing():
+    """What stands at every place that a patch may take."""
+    return [getattr(*place_of(patch)) for patch in PATCHES]
 
 
 def turn(mode, host, messages, text="How is the weather?", **more):

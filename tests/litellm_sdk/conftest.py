@@ -4,11 +4,11 @@ import logging
 
 import litellm
 import pytest
+from litellm_calls import LISTS, standing
 
 from reasoning_replay import Policy
 from reasoning_replay._known import forget_warnings
 from reasoning_replay.litellm import ReasoningReplay
-from reasoning_replay.litellm._patches import PATCHES, place_of
 from reasoning_replay.testing import aliases
 
 litellm.suppress_debug_info = True
@@ -16,18 +16,12 @@ logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
 logging.getLogger("LiteLLM Router").setLevel(logging.CRITICAL)
 
 GLOBALS = ("api_base", "cache", "custom_provider_map", "num_retries", "modify_params", "drop_params")
-LISTS = [name for name, value in vars(litellm).items() if "callback" in name and isinstance(value, list)]
 
 
 def pytest_collection_modifyitems(items):
     for item in items:
         if "litellm_sdk" in str(item.path):  # LiteLLM and its lazy imports warn by the dozen; ours go to a log
             item.add_marker(pytest.mark.filterwarnings("ignore"))
-
-
-def standing():
-    """What stands at every place that a patch may take."""
-    return [getattr(*place_of(patch)) for patch in PATCHES]
 
 
 @pytest.fixture(autouse=True)

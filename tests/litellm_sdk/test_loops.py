@@ -8,6 +8,7 @@ import pytest
 from litellm_calls import MODES, PROVIDERS, TOOLS, append, go_on, router, run, target, turn
 
 from reasoning_replay.testing import Reply, call, canaries_in, think
+from reasoning_replay.testing._script import agent
 
 HOSTS = sorted(set(PROVIDERS) - {"deepseek-r1", "deepseek-v3.2"})
 QUICK = ("sync", "async stream")
@@ -69,14 +70,21 @@ def test_a_loop_that_moves_away_and_back_in_every_other_way(here, there, mode, s
     assert [] == first.lost()
 
 
-def _fails_at_the_second_step():
-    return [Reply((think(), call())), Reply((), status=503)]
+def _fails_once():
+    """The usual agent, but its second request finds the host down."""
+    asked = []
+
+    def answer(seen):
+        asked.append(seen.step)
+        return Reply((), status=503) if len(asked) == 2 else agent(3)(seen)
+
+    return answer
 
 
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
 @pytest.mark.parametrize("there", sorted(set(HOSTS) - {"deepseek"}))
 def test_a_router_falls_back_in_the_middle_of_a_loop_and_comes_back(there, asynchronous, strict_hosts, install):
-    first, second = strict_hosts("deepseek", script=_fails_at_the_second_step()), strict_hosts(there, steps=3)
+    first, second = strict_hosts("deepseek", script=_fails_once()), strict_hosts(there, steps=3)
     install(first, second)
     pair = router(first, second)
     messages = [{"role": "user", "content": "How is the weather?"}]
@@ -93,7 +101,7 @@ def test_a_router_falls_back_in_the_middle_of_a_loop_and_comes_back(there, async
 @pytest.mark.parametrize("mode", ["sync", "async"])
 @pytest.mark.parametrize("there", ["cerebras", "mistral", "anthropic", "openrouter"])
 def test_the_sdks_own_fallbacks_in_the_middle_of_a_loop(there, mode, strict_hosts, install):
-    first, second = strict_hosts("deepseek", script=_fails_at_the_second_step()), strict_hosts(there, steps=3)
+    first, second = strict_hosts("deepseek", script=_fails_once()), strict_hosts(there, steps=3)
     install(first, second)
     messages = [{"role": "user", "content": "How is the weather?"}]
     for _ in range(5):
@@ -120,7 +128,7 @@ def test_a_history_that_went_through_json_replays(mode, strict_hosts, install):
 @pytest.mark.parametrize("mode", ["sync", "async", "stream", "async stream"])
 def test_every_choice_of_several_is_marked_and_replays(mode, strict_hosts, install):
     choices = ((think("first CANARY-a"), call()), (think("second CANARY-b"), call()))
-    host = strict_hosts("deepseek", script=[Reply(choices[0], more=choices[1:])])
+    host = strict_hosts("unknown", script=[Reply(choices[0], more=choices[1:])])
     install(host)
     question = [{"role": "user", "content": "How is the weather?"}]
     reply = MODES[mode](host, question, n=2)
@@ -128,7 +136,7 @@ def test_every_choice_of_several_is_marked_and_replays(mode, strict_hosts, insta
         message = reply.choices[number].message
         answer = {"role": "tool", "tool_call_id": message.tool_calls[0].id, "content": "3C"}
         MODES[mode](host, [*question, message, answer])
-        assert word in host.last.prompt
+        assert word.encode() in host.last.raw
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -17,7 +17,7 @@ from typing import Any
 import litellm
 from litellm.integrations.custom_logger import CustomLogger
 
-from .. import _replay
+from .. import _plan, _replay
 from .._known import Known
 from .._origin import MARK, Origin, OriginError
 from .._report import Report
@@ -35,13 +35,13 @@ _STREAM = "_reasoning_replay"
 _CHAT_KINDS = frozenset({"thinking", "redacted_thinking", "text", "tool_use"})
 
 
-class MissingReasoning(_replay.MissingReasoning, litellm.exceptions.BadRequestError):  # type: ignore[misc]
+class MissingReasoning(_plan.MissingReasoning, litellm.exceptions.BadRequestError):  # type: ignore[misc]
     """`Policy(missing="raise")`: reasoning that the host demands is not at hand; nothing was sent.
 
     Also a `BadRequestError`: LiteLLM hands its own errors through as they are and does not send them again.
     """
 
-    def __init__(self, cause: _replay.MissingReasoning, model: str, provider: str) -> None:
+    def __init__(self, cause: _plan.MissingReasoning, model: str, provider: str) -> None:
         litellm.exceptions.BadRequestError.__init__(self, message=str(cause), model=model, llm_provider=provider)
         self.index = cause.index
         self.host = cause.host
@@ -52,7 +52,7 @@ class _Planned:
 
     __slots__ = ("dialect", "plan")
 
-    def __init__(self, plan: _replay.Plan, dialect: str) -> None:
+    def __init__(self, plan: _plan.Plan, dialect: str) -> None:
         self.plan = plan
         self.dialect = dialect
 
@@ -163,7 +163,7 @@ class ReasoningReplay(CustomLogger):  # type: ignore[misc]
                 hint=hint_of(provider, carrier),
                 known=self.known,
             )
-        except _replay.MissingReasoning as missing:
+        except _plan.MissingReasoning as missing:
             raise MissingReasoning(missing, model, provider) from None
         if isinstance(details, dict):
             details[_PLANNED] = _Planned(plan, dialect)
@@ -183,8 +183,10 @@ class ReasoningReplay(CustomLogger):  # type: ignore[misc]
         if carrier.wire is None or url is None or not isinstance(body, dict) or not isinstance(body.get("messages"), list):
             return
         plan = self._plan_for(str(url), carrier.dialect, name, messages, kwargs, hint_of(provider, carrier), body)
-        confirmed = _replay.confirm_safely(body["messages"], plan, form=carrier.wire, request=body)
         kwargs[REPORT] = plan.report
+        if body["messages"] == plan.messages:
+            return  # as layer 1 left them: nothing to confirm
+        confirmed = _replay.confirm_safely(body["messages"], plan, form=carrier.wire, request=body)
         _write_body(body, confirmed)
 
     def _plan_for(
@@ -196,7 +198,7 @@ class ReasoningReplay(CustomLogger):  # type: ignore[misc]
         details: Mapping[str, Any],
         hint: str | None,
         body: Mapping[str, Any],
-    ) -> _replay.Plan:
+    ) -> _plan.Plan:
         """Layer 1's plan where its prediction was right; else a plan of the caller's marked messages for the true host."""
         planned = details.get(_PLANNED)
         if isinstance(planned, _Planned) and planned.plan.origin == _origin(url, dialect, model):
@@ -234,7 +236,7 @@ class ReasoningReplay(CustomLogger):  # type: ignore[misc]
         reply = None
         if origin is not None:
             bare = {**message.model_dump(), PSF: fields}
-            reply = _replay.capture(bare, origin, form="litellm", known=self.known)
+            reply = _replay.capture_safely(bare, origin, form="litellm", known=self.known)
         notes = (reply or {}).get(PSF) or {}
         if MARK in notes:
             order = _order_of(message, details.get("original_response"))
@@ -286,7 +288,7 @@ def _as_dict(request: Mapping[str, Any] | None, given: Any) -> Any:
     return given if request is None or request is given else dict(request)
 
 
-def _write_body(body: dict[str, Any], plan: _replay.Plan) -> None:
+def _write_body(body: dict[str, Any], plan: _plan.Plan) -> None:
     """Writes a confirmed plan into the very dict that LiteLLM is about to send."""
     body["messages"] = plan.messages
     request = plan.request

@@ -1,0 +1,140 @@
+"""Every way to send a call elsewhere is seen: what one host wrote never follows to the host that is really called."""
+
+import litellm
+import openai
+import pytest
+from litellm_calls import MODES, TOOLS, append, go_on, run, target
+
+from reasoning_replay import Origin, adopt
+
+OVERRIDES = {
+    "api_base": ("unknown", "openai/m", lambda host, patch: {"api_base": host.url}),
+    "base_url": ("unknown", "openai/m", lambda host, patch: {"base_url": host.url}),
+    "OPENAI_BASE_URL": ("unknown", "openai/m", lambda host, patch: patch.setenv("OPENAI_BASE_URL", host.url)),
+    "OPENAI_API_BASE": ("unknown", "openai/m", lambda host, patch: patch.setenv("OPENAI_API_BASE", host.url)),
+    "the global, openai": ("unknown", "openai/m", lambda host, patch: patch.setattr(litellm, "api_base", host.url)),
+    "ANTHROPIC_API_BASE": ("anthropic", None, lambda host, patch: patch.setenv("ANTHROPIC_API_BASE", host.url)),
+    "ANTHROPIC_BASE_URL": ("anthropic", None, lambda host, patch: patch.setenv("ANTHROPIC_BASE_URL", host.url)),
+    "the global, anthropic": ("anthropic", None, lambda host, patch: patch.setattr(litellm, "api_base", host.url)),
+    "OPENROUTER_API_BASE": ("openrouter", None, lambda host, patch: patch.setenv("OPENROUTER_API_BASE", host.url)),
+    "the global, openrouter": ("openrouter", None, lambda host, patch: patch.setattr(litellm, "api_base", host.url)),
+    "DEEPSEEK_API_BASE": ("deepseek", None, lambda host, patch: patch.setenv("DEEPSEEK_API_BASE", host.url)),
+    "GROQ_API_BASE": ("groq", None, lambda host, patch: patch.setenv("GROQ_API_BASE", host.url)),
+    "MOONSHOT_API_BASE": ("moonshot", None, lambda host, patch: patch.setenv("MOONSHOT_API_BASE", host.url)),
+    "the alias map": (
+        "unknown",
+        "short",
+        lambda host, patch: patch.setattr(litellm, "model_alias_map", {"short": "openai/m"}) or {"api_base": host.url},
+    ),
+}
+DEFAULTS = {
+    "unknown": "https://api.openai.com",
+    "anthropic": "https://api.anthropic.com",
+    "openrouter": "https://openrouter.ai",
+    "deepseek": "https://api.deepseek.com",
+    "groq": "https://api.groq.com",
+    "moonshot": "https://api.moonshot.ai",
+}
+BLOCK = {"type": "thinking", "thinking": "CANARY-written-elsewhere", "signature": "c2lnbmVk"}
+CALL = {"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": "{}"}}
+
+
+def history_of(origin):
+    """A running tool loop whose reasoning was all written at `origin`."""
+    reply = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [CALL],
+        "reasoning_content": "CANARY-written-elsewhere",
+        "thinking_blocks": [BLOCK],
+        "provider_specific_fields": {"reasoning_details": [{"type": "reasoning.text", "text": "CANARY-written-elsewhere"}]},
+    }
+    asked = {"role": "user", "content": "How is the weather?"}
+    answered = {"role": "tool", "tool_call_id": "call_1", "content": "3C"}
+    return adopt([asked, reply, answered], origin, form="litellm")
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("override", OVERRIDES)
+def test_the_default_hosts_reasoning_does_not_follow_an_override(
+    override, asynchronous, strict_hosts, install, monkeypatch
+):
+    if asynchronous and override == "the alias map":
+        pytest.skip("acompletion of LiteLLM 1.110.2 does not look there")
+    host, named = _sent_to(override, strict_hosts, install, monkeypatch)
+    kind = host.kind
+    dialect = "anthropic" if kind == "anthropic" else "chat"
+    messages = history_of(Origin(DEFAULTS[kind], dialect=dialect, model=host.model))
+    _call(asynchronous, {**named, "messages": messages})
+    assert b"CANARY-written-elsewhere" not in host.last.raw
+    assert [] == host.refusals
+
+
+@pytest.mark.parametrize("override", OVERRIDES)
+def test_behind_an_override_a_hosts_own_reasoning_comes_back(override, strict_hosts, install, monkeypatch):
+    host, named = _sent_to(override, strict_hosts, install, monkeypatch)
+    messages = [{"role": "user", "content": "How is the weather?"}]
+    while append(messages, litellm.completion(**{**named, "messages": messages})):
+        pass
+    assert [] == host.refusals + host.lost()
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+def test_a_clients_own_base_wins_and_is_seen(asynchronous, strict_hosts, install):
+    here, there = strict_hosts("unknown"), strict_hosts("unknown")
+    install(here, there)
+    messages = [{"role": "user", "content": "q"}]
+    append(messages, MODES["sync"](here, messages))
+    make = openai.AsyncOpenAI if asynchronous else openai.OpenAI
+    client = make(base_url=there.url, api_key="k")
+    named = {"model": "openai/some-model", "messages": messages, "tools": TOOLS, "client": client, "api_key": "k"}
+    append(messages, _call(asynchronous, named))
+    assert 1 == len(there.requests)
+    assert b"CANARY" not in there.last.raw
+    _call(asynchronous, {**named, "messages": messages})
+    assert [] == there.lost()
+
+
+def test_a_look_alike_of_a_host_is_another_host(strict_hosts, install):
+    host = strict_hosts("unknown")
+    install(host)
+    port = host.name.rpartition(":")[2]
+    for name in (f"127.0.0.1.:{port}", f"localhost:{port}", f"127.0.0.1:{port}@evil.example", "127.0.0.1"):
+        messages = history_of(Origin(name, model=host.model))
+        MODES["sync"](host, messages)
+        if Origin(name).host != host.name:
+            assert b"CANARY-written-elsewhere" not in host.last.raw
+
+
+def test_credentials_in_a_base_are_in_no_mark_and_no_report(strict_hosts, install):
+    from reasoning_replay.litellm import report_of
+
+    host = strict_hosts("unknown")
+    install(host)
+    base = host.url.replace("http://", "http://me:secret@")
+    messages = [{"role": "user", "content": "q"}]
+    reply = MODES["sync"](host, messages, api_base=base)
+    assert "secret" not in str(reply.choices[0].message.provider_specific_fields)
+    assert "secret" not in str(report_of(reply))
+
+
+def test_a_loop_goes_on_at_a_host_that_no_rule_file_knows(strict_hosts, install):
+    host = strict_hosts("unknown")
+    install()
+    messages = [{"role": "user", "content": "q"}]
+    go_on("async", host, messages)
+    assert [] == host.refusals + host.lost()
+
+
+def _call(asynchronous, named):
+    return run(litellm.acompletion(**named)) if asynchronous else litellm.completion(**named)
+
+
+def _sent_to(override, strict_hosts, install, monkeypatch):
+    """A host that only the override leads to, and the call."""
+    kind, model, send_to = OVERRIDES[override]
+    host = strict_hosts(kind)
+    install(host)
+    named = {**target(host), "tools": TOOLS}
+    del named["api_base"]
+    return host, named | ({} if model is None else {"model": model}) | (send_to(host, monkeypatch) or {})
