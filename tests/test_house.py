@@ -26,6 +26,8 @@ CORE = ["_origin", "_history", "_host", "_policy", "_parse", "_rules", "_guards"
 MAY_SEE = {
     **{room: set(CORE[:at]) for at, room in enumerate(CORE)},
     "_report": {"_origin", "_rules", "_engine"},
+    "_known": {"_origin", "_history"},
+    "hosts": {"_rules"},
     "_fallback": {*CORE},
     "_plan": {*CORE, "_report", "_known"},
     "_faults": {"_rules", "_known", "_plan"},
@@ -111,6 +113,22 @@ def test_below_the_doors_nobody_sees_a_framework_a_clock_the_environment_or_a_lo
         for line, name in imports(path)
         if name.split(".")[0] in FRAMEWORKS | WORLD
     ]
+
+
+def test_a_broad_except_stands_in_one_place():
+    """`_faults.fail_closed`; beside it only where a person's own code or a story is caught."""
+    broad = {
+        named(path)
+        for path in FILES
+        if room_of(path) not in {"testing", "_demo"}
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.ExceptHandler)
+        and (
+            node.type is None
+            or {"Exception", "BaseException"} & {n.id for n in ast.walk(node.type) if isinstance(n, ast.Name)}
+        )
+    }
+    assert {"_faults.py"} == broad
 
 
 def test_forms_never_see_each_other():
