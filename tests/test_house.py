@@ -31,9 +31,10 @@ MAY_SEE = {
     "_fallback": {*CORE},
     "_plan": {*CORE, "_report", "_known"},
     "_faults": {"_rules", "_known", "_plan"},
+    "_capture": {"_origin", "_known", "_faults", "forms"},
     "_replay": {*CORE, "_report", "_known", "_fallback", "_plan", "_faults", "hosts"},
-    "litellm": {*CORE, "_report", "_known", "_plan", "_faults", "_replay"},
-    "testing": {"_origin", "_history", "_engine", "_report", "_known", "_plan", "_faults", "_replay"},
+    "litellm": {*CORE, "_report", "_known", "_plan", "_faults", "_capture", "_replay"},
+    "testing": {"_origin", "_history", "_engine", "_report", "_known", "_plan", "_faults", "_capture", "_replay"},
     "_cli": {*CORE, "_report", "_replay", "hosts", "_demo"},
     "_demo": {"_report", "litellm", "testing"},
     "__main__": {"_cli"},
@@ -304,8 +305,8 @@ def surface() -> str:
             lines.append(f"{name}.{each}{signature(value)}")
             if inspect.isclass(value):
                 lines += [
-                    f"{name}.{each}.{member}{signature(getattr(value, member))}"
-                    for member in sorted(vars(value))
+                    f"{name}.{each}.{member}{signature(getattr(value, member, None))}"
+                    for member in sorted({*vars(value), *getattr(value, "__annotations__", {})})
                     if not member.startswith("_")
                 ]
     return "\n".join(lines) + "\n"
@@ -315,7 +316,8 @@ def signature(value: object) -> str:
     if not callable(value):
         return ""
     try:
-        return re.sub(r" at 0x[0-9a-f]+", "", str(inspect.signature(value)))
+        text = re.sub(r" at 0x[0-9a-f]+", "", str(inspect.signature(value)))
+        return re.sub(r"""= (["'])(?:(?!\1)[^\\]|\\.){60,}\1""", "= '...'", text)
     except ValueError:
         return "(...)"
 

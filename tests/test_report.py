@@ -156,3 +156,10 @@ def test_a_long_report_shows_the_newest_rows_and_counts_the_rest(show):
     assert len(shown.splitlines()) < SHOWN + 10
     assert "9999" in shown
     assert "keep 10000" in shown
+
+
+def test_the_report_of_a_fallback_has_no_rule_and_says_so():
+    one = Report((DROPPED,), origin=DEEPSEEK, rule=None, thinking="unset", tools=False)
+    assert "no rule" in str(one)
+    assert one.to_dict()["rule"] is None
+    assert "no rule" in one._repr_html_()
