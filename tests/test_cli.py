@@ -45,3 +45,26 @@ def test_the_demo_ends_clean_and_shows_what_litellm_alone_breaks():
     assert all(word in last for word in ("leaks", "refusals", "lost"))
     assert "CANARY" not in last
     assert "Give Feedback" not in run.stdout
+
+
+def halves():
+    demo = pytest.importorskip("reasoning_replay._demo")
+    return demo, demo.Half(said="it ends", failed=False), demo.Half(said="it breaks", failed=True, leaks=2, lost=1)
+
+
+def test_the_demo_says_so_where_litellm_alone_no_longer_breaks(capsys):
+    demo, whole, broken = halves()
+    stage = demo.Stage(plain=True)
+    demo.tell(stage, "1. A step", "A story.", whole, whole, "9.9")
+    assert "LiteLLM 9.9 alone no longer breaks here" in capsys.readouterr().out
+    demo.tell(stage, "1. A step", "A story.", broken, whole, "9.9")
+    assert "no longer breaks" not in capsys.readouterr().out
+
+
+def test_the_demo_fails_when_a_half_with_the_line_is_not_clean(capsys):
+    demo, whole, broken = halves()
+    stage = demo.Stage(plain=True)
+    assert 0 == demo.close(stage, [(broken, whole)])
+    assert "ok, without → with the line: leaks 2 → 0, refusals 0 → 0, lost reasoning 1 → 0" in capsys.readouterr().out
+    assert 1 == demo.close(stage, [(broken, broken)])
+    assert "NOT CLEAN" in capsys.readouterr().out

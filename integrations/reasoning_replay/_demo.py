@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from rich import box
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text as Styled
 
@@ -156,7 +157,8 @@ STEPS = (
     ),
     Step(
         "Back at DeepSeek, which wants all of its own reasoning",
-        "The user asks again, DeepSeek is up. With tools it renders the reasoning of every turn; a loss is silent.",
+        "The user asks again, DeepSeek is up. With tools it renders the reasoning of every turn; a loss is silent. "
+        "Of the first turn's three replies one is its own, two are Cerebras's.",
         come_back,
     ),
     Step(
@@ -257,31 +259,35 @@ class Stage:
             self.console = Console(no_color=True, force_terminal=False, highlight=False, emoji=False, width=120)
         self.box = box.SIMPLE_HEAD if self.console.is_terminal else box.ASCII
 
-    def say(self, text: str, style: str = "") -> None:
-        """One paragraph; nothing in it is markup."""
-        self.console.print(Styled(text, style=style), soft_wrap=not self.console.is_terminal)
+    def say(self, text: str, style: str = "", *, indent: int = 0) -> None:
+        """One paragraph; nothing in it is markup. A file gets one line, a terminal wraps under the indent."""
+        if self.console.is_terminal:
+            self.console.print(Padding(Styled(text, style=style), (0, 0, 0, indent)))
+        else:
+            self.console.print(Styled(" " * indent + text), soft_wrap=True)
 
     def half(self, name: str, half: Half) -> None:
         """What became of one half, in words as well as in colour."""
         mark, style = ("clean ", "green") if half.sound else ("broken", "red")
-        self.say(f"  {name:<8} {mark}  {half.said}", style)
+        self.say(f"{name:<8} {mark}", style, indent=2)
+        self.say(half.said, indent=6)
         for refusal in half.refusals:
-            self.say(f"                   {refusal}")
+            self.say(refusal, indent=6)
         for count, what in (
             (half.leaks, "of another host's reasoning in a request"),
             (half.lost, "of the host's own reasoning lost"),
         ):
             if count:
-                self.say(f"                   {count} piece{'s' * (count > 1)} {what}")
+                self.say(f"{count} piece{'s' * (count > 1)} {what}", indent=6)
 
     def prompt(self, name: str, half: Half) -> None:
         """The thoughts of the conversation in the prompt that DeepSeek's own encoder rendered."""
         if half.prompt is None or half.failed:
             return
-        self.say(f"  what DeepSeek's own encoder renders for the model, {name} the line:")
+        self.say(f"what DeepSeek's own encoder renders for the model, {name} the line:", indent=2)
         for thought in re.findall(r"<think>(.*?)</think>", half.prompt[half.prompt.index(QUESTION) :], re.DOTALL):
             writers = [kind for kind, words in half.issued.items() if any(word in thought for word in words)]
-            self.say(f"    <think>{thought}</think>   {f'written by {writers[0]}' if writers else 'empty'}")
+            self.say(f"<think>{thought}</think> ({f'written by {writers[0]}' if writers else 'empty'})", indent=6)
 
     def report(self, report: Report) -> None:
         """One report as a table."""
@@ -305,7 +311,7 @@ def main(*, plain: bool = False) -> int:
     stage.say(
         f"LiteLLM {version} against strict hosts on this machine: each loop is run without the line, then with it."
     )
-    stage.say("    litellm.callbacks.append(ReasoningReplay())", "bold")
+    stage.say("litellm.callbacks.append(ReasoningReplay())", "bold", indent=4)
     kinds = ("deepseek", "cerebras", "anthropic", "openrouter")
     halves: list[tuple[Half, Half]] = []
     with world_of(*kinds) as bare, world_of(*kinds) as ours:
@@ -321,10 +327,10 @@ def main(*, plain: bool = False) -> int:
 def tell(stage: Stage, title: str, story: str, before: Half, after: Half, version: str) -> None:
     """One step of the story."""
     stage.say(f"\n{title}", "bold")
-    stage.say(f"  {story}")
+    stage.say(story, indent=2)
     stage.half("without", before)
     if before.sound:
-        stage.say(f"                   LiteLLM {version} alone no longer breaks here")
+        stage.say(f"LiteLLM {version} alone no longer breaks here", indent=6)
     stage.half("with", after)
     for name, half in (("without", before), ("with", after)):
         stage.prompt(name, half)
