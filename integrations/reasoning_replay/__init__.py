@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._capture import Collector, adopt, capture
 from ._engine import Decision
 from ._history import HistoryError
 from ._known import MemoryStore
 from ._origin import Origin, OriginError
 from ._plan import MissingReasoning, Plan
-from ._replay import Collector, adopt, capture, prepare, rule_for
+from ._replay import prepare, rule_for
 from ._report import Report
 from ._rules import BadPolicy, Policy, Rule, RuleError
 from .hosts import load_hosts

@@ -49,7 +49,10 @@ REASONS: dict[str, str] = {
 }
 """Reason code → one sentence for people."""
 
-TAKEN: dict[str, frozenset[str]] = {"anthropic": frozenset({"thinking_blocks", "content.thinking"})}
+BLOCKS = frozenset({"thinking_blocks", "content.thinking"})
+"""Carriers whose items are blocks of a message, in order."""
+
+TAKEN: dict[str, frozenset[str]] = {"anthropic": BLOCKS}
 """Dialect → carriers that can reach its wire. Absent: all; in the chat dialect the rule's `write` says it."""
 
 ORDERED: dict[str, tuple[str, str]] = {"anthropic": ("thinking_blocks", "content.thinking")}
@@ -351,10 +354,11 @@ def _after_unproven(history: History, decisions: list[Decision | None]) -> int:
 
 
 def _leads(history: History, decisions: list[Decision | None]) -> bool:
-    """Whether the last tool call of the running turn begins with reasoning that stays. True where there is no call."""
+    """Whether the last tool call of the running turn begins with a block that stays. True where there is no call."""
     for row in range(len(decisions) - 1, history.turn_start - 1, -1):
-        shape = history.message(row)
+        shape, decision = history.message(row), decisions[row]
         if shape.role == "assistant" and shape.calls_tools:
-            decision = decisions[row]
-            return shape.leads and (decision is None or decision.acts[0].action != "drop")
+            acts = zip(shape.parts, decision.acts if decision is not None else (), strict=True)
+            blocks = [act for part, act in acts if part.carrier in BLOCKS]
+            return any(act.action != "drop" for act in blocks[: shape.lead])
     return True

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from ._guards import without_thinking
-from .forms import form_of
+from .forms import form_for
 
 
 class Demand(NamedTuple):
@@ -48,7 +48,7 @@ def demanded(host: str, hint: str | None, model: str | None) -> str | None:
 
 
 def stripped(
-    messages: Any, *, form: str, dialect: str, host: str, hint: str | None, model: str | None, request: Any
+    messages: Any, *, form: str | None, dialect: str, host: str, hint: str | None, model: str | None, request: Any
 ) -> tuple[list[Any], Mapping[str, Any] | None]:
     """Messages without any reasoning, and the parameters that such messages pass with.
 
@@ -59,4 +59,5 @@ def stripped(
     ]
     fill = demanded(host, hint, model) if dialect == "chat" else None
     thinks = isinstance(request, Mapping) and ("thinking" in request or "reasoning_effort" in request)
-    return form_of(form).strip(rows, fill), without_thinking(request) if thinks and dialect != "chat" else request
+    left = form_for(form, dialect).strip(rows, fill)
+    return left, without_thinking(request) if thinks and dialect != "chat" else request

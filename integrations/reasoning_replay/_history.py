@@ -52,8 +52,8 @@ class Message(NamedTuple):
     parts: tuple[Part, ...] = ()
     spare: tuple[str, ...] = ()
     """Keys that never go on the wire (our turn marks, a framework's own fields)."""
-    leads: bool = False
-    """Its first block is reasoning, in the forms where order is kept."""
+    lead: int = 0
+    """How many blocks of reasoning it begins with, in the forms that have blocks."""
     ordered: bool = False
     """The order of its blocks stands beside the mark, since the form cannot say it."""
 

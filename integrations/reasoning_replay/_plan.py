@@ -6,9 +6,11 @@ as they were. It knows no store but the one it was given, and no framework.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple
 
 from ._engine import Act, Draft
@@ -46,19 +48,20 @@ class Work(NamedTuple):
     policy: Policy
     known: Known | None
 
-    def kept(self) -> list[bytes]:
-        names: list[bytes] = []
+    def kept(self) -> Iterator[set[str]]:
+        """The payloads that stay, message by message."""
         for row, decision in enumerate(self.draft.decisions):
-            if decision is None or decision.remove is not None or not decision.acts:
-                continue
-            parts = self.draft.history.message(row).parts
-            found = {
-                digest(_written(self.form.payload(self.rows[row], part), act))
-                for part, act in zip(parts, decision.acts, strict=True)
-                if act.action != "drop"
-            }
-            names += found
-        return names
+            if decision is not None and decision.remove is None and decision.acts:
+                yield {
+                    _written(self.form.payload(self.rows[row], part), act)
+                    for part, act in zip(self.draft.history.message(row).parts, decision.acts, strict=True)
+                    if act.action != "drop"
+                }
+
+    def goes_as_it_is(self) -> bool:
+        """Whether the planned messages need nothing more on the wire: no guard, and no framework's field left."""
+        kept = (part.carrier for shape in self.draft.history.shapes for part in shape.parts)
+        return not self.choice.rule.guards and not any(carrier.startswith("psf.") for carrier in kept)
 
     def size(self, row: int, part: Part) -> int:
         """Bytes of a part; 0 where the caller has taken it out of the message since."""
@@ -91,15 +94,12 @@ class Plan:
         """Every payload that this plan keeps, over the store that it was made with. Built on first use."""
         if self.work is None:
             return Overlay({}, None)
-        return Overlay(dict.fromkeys(self.kept, frozenset({self.origin})), self.work.known)
+        return Overlay(dict.fromkeys(map(digest, self.kept), frozenset({self.origin})), self.work.known)
 
     @cached_property
-    def kept(self) -> dict[bytes, int]:
-        """Digest of every payload that this plan keeps → in how many messages."""
-        counts: dict[bytes, int] = {}
-        for name in self.work.kept() if self.work is not None else ():
-            counts[name] = counts.get(name, 0) + 1
-        return counts
+    def kept(self) -> Counter[str]:
+        """Every payload that this plan keeps → in how many messages. Holds text: it is never shown."""
+        return Counter(chain.from_iterable(self.work.kept() if self.work is not None else ()))
 
     def __repr__(self) -> str:
         return f"<Plan for {self.origin.host}: {len(self.messages)} messages, {self.report!r}>"

@@ -1,4 +1,4 @@
-"""The doors: prepare, confirm, capture, adopt. The order of the steps stands here and only here.
+"""The doors of a request: prepare and confirm. The order of the steps stands here and only here.
 
 `prepare`: view → resolve → select → plan → apply. It sends nothing, so it is the dry run too.
 `confirm`: the same for the wire's copy of what `prepare` was given. `…_safely` is what integrations call: the same
@@ -7,20 +7,20 @@ with the fallback behind it, since a fault inside must neither break a call nor 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from . import _engine
 from ._fallback import stripped
 from ._faults import fail_closed, tell
-from ._history import History, HistoryError, Message, Part, replace_rows
+from ._history import History, Message, Part, replace_rows
 from ._known import Known, default_store
-from ._origin import Origin, OriginError, Reach, to_mark
+from ._origin import Origin, OriginError, Reach
 from ._plan import MissingReasoning, Plan, Work
 from ._report import Report
 from ._rules import Choice, Policy, Rule, disable_thinking, holds_key, select, upstream_of
-from .forms import DEFAULT_FORMS, Form, Stream, digest, form_of, listed
+from .forms import Form, digest, form_for, listed
 from .hosts import builtin
 
 
@@ -56,26 +56,12 @@ def prepare(
     """
     target = Origin(host, dialect=dialect, model=model, upstream=upstream, account=account)
     store = default_store() if known is None else known
-    plan = _prepare(
-        messages, target, _form_for(form, dialect), request, policy or _DEFAULT, hint, store, _path_of(host)
-    )
+    plan = _prepare(messages, target, form_for(form, dialect), request, policy or _DEFAULT, hint, store, _path_of(host))
     tell(plan)
     return plan
 
 
 _DEFAULT = Policy()
-
-
-def _form_for(form: str | None, dialect: str) -> Form:
-    name = form or DEFAULT_FORMS.get(dialect)
-    if name is None:
-        raise HistoryError(
-            f"dialect {dialect!r}: has no form of its own yet; give form=, one of {', '.join(_FORM_NAMES)}"
-        )
-    return form_of(name)
-
-
-_FORM_NAMES = ("chat", "litellm", "anthropic")
 
 
 def _path_of(host: str) -> str | None:
@@ -94,7 +80,7 @@ def _prepare(
     path: str | None = None,
 ) -> Plan:
     rows = listed(messages)
-    history = _resolve(form.view(rows, policy.starts_turn), rows, form, known)
+    history = _resolve(form.view(rows, policy.starts_turn), rows, form, _in_store(known))
     choice = select(builtin(), target, request, policy=policy, hint=hint, used_tools=history.calls_tools(), path=path)
     draft = _engine.plan(history, choice, target, _reach(choice, policy), policy, request)
     if draft.missing is not None:
@@ -151,53 +137,54 @@ def _lacking(
     return off, replace(quiet, guards=(*draft.guards, "disabled", *quiet.guards))
 
 
-def _resolve(history: History, rows: Sequence[Mapping[str, Any]], form: Form, known: Known) -> History:
-    """Looks up what has no mark; from the end, since stores that count kept payloads count the latest ones."""
-    open_shapes = {number for number, shape in enumerate(history.shapes) if any(map(_is_open, shape.parts))}
-    if not open_shapes:
+Find = Callable[[str], Collection[Origin]]
+"""Payload → where it was seen to come from; empty where it was not."""
+
+
+def _resolve(
+    history: History, rows: Sequence[Mapping[str, Any]], form: Form, find: Find, *, blanks: bool = False
+) -> History:
+    """Looks up what has no mark; from the end, since what is counted (see `confirm`) counts the latest first."""
+    unmarked = [any(not part.marked for part in shape.parts) for shape in history.shapes]
+    if not any(unmarked):
         return history
     changed: dict[int, Message] = {}
     for row in range(len(rows) - 1, -1, -1):
-        if history.rows[row] in open_shapes:
+        if unmarked[history.rows[row]]:
             shape = history.message(row)
-            found = _origins(shape, rows[row], form, known)
+            found = _origins(shape, rows[row], form, find, blanks=blanks)
             if found != shape.parts:
                 changed[row] = shape._replace(parts=found)
     return replace_rows(history, changed)
 
 
-def _is_open(part: Part) -> bool:
-    return not part.marked
-
-
-def _origins(shape: Message, row: Mapping[str, Any], form: Form, known: Known) -> tuple[Part, ...]:
-    seen: dict[bytes, frozenset[Origin]] = {}
+def _origins(shape: Message, row: Mapping[str, Any], form: Form, find: Find, *, blanks: bool) -> tuple[Part, ...]:
+    seen: dict[str, frozenset[Origin]] = {}
     parts: list[Part] = []
     for part in shape.parts:
-        if part.marked or (part.value != "text" and not isinstance(known, _Allowance)):
-            parts.append(part)
-            continue
-        name = digest(form.payload(row, part))
-        if name not in seen:
-            seen[name] = frozenset(known.origins(name))
-        parts.append(part._replace(origins=seen[name]) if seen[name] else part)
+        if not part.marked and (blanks or part.value == "text"):
+            payload = form.payload(row, part)
+            if payload not in seen:
+                seen[payload] = frozenset(find(payload))
+            part = part._replace(origins=seen[payload]) if seen[payload] else part  # noqa: PLW2901
+        parts.append(part)
     return tuple(parts)
 
 
-class _Allowance:
-    """What a plan kept, to be used up once a message. Mutable; lives for one `confirm`."""
+def _in_store(known: Known) -> Find:
+    return lambda payload: known.origins(digest(payload))
 
-    def __init__(self, kept: Mapping[bytes, int], origin: Origin) -> None:
-        self._left = dict(kept)
-        self._origins = frozenset({origin})
 
-    def note(self, digest: bytes, origin: Origin) -> None:
-        """Nothing: what is on the wire says nothing new of where it came from."""
+def _by_count(kept: Mapping[str, int], origin: Origin) -> Find:
+    """What a plan kept, used up once a message."""
+    left = dict(kept)
+    origins = frozenset({origin})
 
-    def origins(self, digest: bytes) -> frozenset[Origin]:
-        left = self._left.get(digest, 0)
-        self._left[digest] = left - 1
-        return self._origins if left > 0 else frozenset()
+    def find(payload: str) -> frozenset[Origin]:
+        left[payload] = left.get(payload, 0) - 1
+        return origins if left[payload] >= 0 else frozenset()
+
+    return find
 
 
 def confirm(messages: Any, plan: Plan, *, form: str | None = None, request: Mapping[str, Any] | None = None) -> Plan:
@@ -213,14 +200,26 @@ def confirm(messages: Any, plan: Plan, *, form: str | None = None, request: Mapp
     if plan.work is None:
         return _fallback_plan(messages, target, form, request, plan.hint)
     choice, policy = plan.work.choice, plan.work.policy
-    shape = _form_for(form, target.dialect)
+    shape = form_for(form, target.dialect)
     rows = listed(messages)
-    history = _resolve(shape.view(rows, None), rows, shape, _Allowance(plan.kept, target))
+    if rows == plan.messages and plan.work.goes_as_it_is():
+        return replace(plan, messages=messages, request=request)
+    find = _by_count(plan.kept, target)
+    history = _resolve(_unmarked(shape.view(rows, None)), rows, shape, find, blanks=True)
     history = replace(history, turn_start=_same_start(plan.work, history))
     strict = replace(policy, unknown_origin="drop")
     loose = choice._replace(rule=replace(choice.rule, window="all"))
     draft = _engine.plan(history, loose, target, _reach(choice, strict), strict, request)
     return _plan_of(messages, rows, Work(tuple(rows), shape, draft, choice, policy, None), target, plan.hint)
+
+
+def _unmarked(history: History) -> History:
+    """The history with every mark unread: on the wire only what the plan kept counts."""
+    shapes = [
+        shape._replace(parts=tuple(part._replace(marked=False, origins=None) for part in shape.parts))
+        for shape in history.shapes
+    ]
+    return replace(history, shapes=shapes)
 
 
 def _same_start(work: Work, history: History) -> int:
@@ -241,9 +240,8 @@ def _same_start(work: Work, history: History) -> int:
 def _fallback_plan(
     messages: Any, target: Origin, form: str | None, request: Mapping[str, Any] | None, hint: str | None
 ) -> Plan:
-    name = form or DEFAULT_FORMS.get(target.dialect, "chat")
     left, request = stripped(
-        messages, form=name, dialect=target.dialect, host=target.host, hint=hint, model=target.model, request=request
+        messages, form=form, dialect=target.dialect, host=target.host, hint=hint, model=target.model, request=request
     )
     row = _engine.Row(None, None, "request", "guard", "fault", (), 0)
     report = Report((row,), origin=target, rule=None, thinking="unset", tools=False)
@@ -291,86 +289,6 @@ def _target_safely(host: str, dialect: str, model: str | None) -> Origin:
         return Origin(host, dialect=dialect, model=model)
     except OriginError:
         return Origin("custom:unreadable", model=model)
-
-
-def capture(
-    reply: Any, origin: Origin, *, form: str | None = None, choice: int = 0, known: Known | None = None
-) -> dict[str, Any]:
-    """The assistant message of a reply, marked if it brought reasoning, ready to be appended to the history.
-
-    Args:
-        reply: a whole reply (dict or SDK object), or its message alone.
-        origin: the host that was really called.
-
-    Raises:
-        HistoryError: not a reply of this form, or a field of the wrong type.
-    """
-    shape = _form_for(form, origin.dialect)
-    return _captured(shape.read(reply, choice), origin, shape, default_store() if known is None else known)
-
-
-def _captured(message: dict[str, Any], origin: Origin, form: Form, known: Known) -> dict[str, Any]:
-    parts = form.view([message], None).message(0).parts
-    for part in parts:
-        if part.value == "text":
-            known.note(digest(form.payload(message, part)), origin)
-    return form.mark(message, to_mark(origin)) if parts else message
-
-
-def capture_safely(reply: Any, origin: Origin, **options: Any) -> dict[str, Any] | None:
-    """`capture` for integrations; None on a fault: the reply stays as it is, unmarked."""
-    return fail_closed(origin.host, lambda: capture(reply, origin, **options), lambda: None)
-
-
-class Collector:
-    """A streamed reply put together. Mutable: `feed` every chunk, then take the `result`.
-
-    A stream that was broken off gives the message so far, with nothing sealed in it. A chunk that cannot be read is a
-    fault of ours: warned of once, and `result` is None, since a user's stream must not break over our bookkeeping.
-    """
-
-    def __init__(self, origin: Origin, *, form: str | None = None, choice: int = 0, known: Known | None = None) -> None:
-        self._origin = origin
-        self._form = _form_for(form, origin.dialect)
-        self._known = default_store() if known is None else known
-        self._stream: Stream | None = self._form.stream(choice)
-
-    def feed(self, chunk: Any) -> None:
-        """Takes the next chunk (a dict or an SDK's object)."""
-        stream = self._stream
-        if stream is not None:
-            fail_closed(self._origin.host, lambda: stream.feed(chunk), self._give_up)
-
-    def result(self) -> dict[str, Any] | None:
-        """The assistant message so far, marked if it brought reasoning; None while nothing has come."""
-        return fail_closed(self._origin.host, self._result, lambda: None)
-
-    def _result(self) -> dict[str, Any] | None:
-        message = None if self._stream is None else self._stream.result()
-        return None if message is None else _captured(message, self._origin, self._form, self._known)
-
-    def _give_up(self) -> None:
-        self._stream = None
-
-
-def adopt(messages: Any, origin: Origin, *, form: str | None = None) -> list[Any]:
-    """Marks a stored history as written by `origin`; what has a mark already keeps it.
-
-    Returns the very same list where there was nothing to mark; the caller's messages are never changed.
-
-    Raises:
-        HistoryError: messages that cannot be read.
-    """
-    shape = _form_for(form, origin.dialect)
-    rows = listed(messages)
-    history = shape.view(rows, None)
-    note = to_mark(origin)
-    out = [
-        shape.mark(row, note) if any(map(_is_open, history.message(index).parts)) else messages[index]
-        for index, row in enumerate(rows)
-    ]
-    same = isinstance(messages, list) and all(new is old for new, old in zip(out, messages, strict=True))
-    return messages if same else out
 
 
 def rule_for(

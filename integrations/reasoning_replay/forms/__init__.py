@@ -69,9 +69,20 @@ def form_of(name: str) -> Form:
 
 
 _MODULES = {"chat": "chat", "litellm": "chat", "anthropic": "anthropic"}
-
-DEFAULT_FORMS = {"chat": "chat", "anthropic": "anthropic"}
+_OWN_FORMS = {"chat": "chat", "anthropic": "anthropic"}
 """Dialect → the form it is written in when none is named."""
+
+
+def form_for(form: str | None, dialect: str) -> Form:
+    """The form that is named, else the dialect's own.
+
+    Raises:
+        HistoryError: no such form, or a dialect without one of its own.
+    """
+    name = form or _OWN_FORMS.get(dialect)
+    if name is None:
+        raise HistoryError(f"dialect {dialect!r}: has no form of its own yet; give form=, one of {', '.join(_MODULES)}")
+    return form_of(name)
 
 
 def digest(payload: str) -> bytes:
@@ -160,7 +171,6 @@ def stated_turn(index: int, message: Mapping[str, Any], starts_turn: StartsTurn 
 
 
 __all__ = [
-    "DEFAULT_FORMS",
     "LAYOUT",
     "PSF",
     "TURN",
@@ -171,7 +181,7 @@ __all__ = [
     "as_mapping",
     "canonical",
     "digest",
-    "form_of",
+    "form_for",
     "layout_of",
     "listed",
     "shape_value",

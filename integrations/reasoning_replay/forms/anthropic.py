@@ -94,7 +94,7 @@ def _shape(role: str, message: Mapping[str, Any], content: list[Any]) -> Message
         len(content) > len(parts) or (isinstance(text, str) and text != ""),
         tuple(parts),
         tuple(spare),
-        any(part.item == 0 for part in parts),
+        sum(part.item == place for place, part in enumerate(parts)),
     )
 
 

@@ -85,7 +85,10 @@ def _key(look: _Look, litellm: bool, message: Mapping[str, Any]) -> Any:
     fields = message[PSF] if look.psf else None
     if isinstance(fields, Mapping):
         found += (mark_id(fields.get(MARK)), _codes("reasoning_details", fields.get("reasoning_details")))
-        found += (LAYOUT in fields, tuple(name for name in PSF_CARRIERS if litellm and fields.get(name) is not None))
+        found += (
+            str(fields.get(LAYOUT)),
+            tuple(name for name in PSF_CARRIERS if litellm and fields.get(name) is not None),
+        )
     content, calls = message.get("content"), message.get("tool_calls")
     found.append(content != "" if content.__class__ is str else _codes("content", content))
     found += (
@@ -154,9 +157,19 @@ class _Reader:
             called or len(content or ()) > len(inside) or any(message.get(name) is not None for name in _SPOKEN),
             _with_origin(parts, fields.get(MARK)),
             look.spare,
-            any(part.item == 0 for part in inside) or any(part.carrier == "thinking_blocks" for part in parts),
+            _lead(inside, look.lists, message, fields.get(LAYOUT)),
             self.litellm and LAYOUT in fields and not inside and isinstance(content, str),
         )
+
+
+def _lead(inside: list[Part], lists: tuple[str, ...], message: Mapping[str, Any], layout: Any) -> int:
+    """How many blocks of reasoning come first: by the content list, by the noted order, else all of them."""
+    if inside:
+        return sum(part.item == place for place, part in enumerate(inside))
+    if isinstance(layout, list):
+        return next((place for place, entry in enumerate(layout) if entry != "thinking"), len(layout))
+    blocks = message["thinking_blocks"] if "thinking_blocks" in lists else None
+    return 0 if blocks is None else len(blocks)
 
 
 def _check(index: int, look: _Look, message: Mapping[str, Any]) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import litellm
 from litellm.integrations.custom_logger import CustomLogger
 
-from .. import _plan, _replay
+from .. import _capture, _plan, _replay
 from .._known import Known
 from .._origin import MARK, Origin, OriginError
 from .._report import Report
@@ -236,7 +236,7 @@ class ReasoningReplay(CustomLogger):  # type: ignore[misc]
         reply = None
         if origin is not None:
             bare = {**message.model_dump(), PSF: fields}
-            reply = _replay.capture_safely(bare, origin, form="litellm", known=self.known)
+            reply = _capture.capture_safely(bare, origin, form="litellm", known=self.known)
         notes = (reply or {}).get(PSF) or {}
         if MARK in notes:
             order = _order_of(message, details.get("original_response"))

@@ -12,7 +12,7 @@ from typing import Any
 
 from .._known import Known
 from .._origin import MARK, Origin, to_mark
-from .._replay import Collector
+from .._capture import Collector
 from ..forms import LAYOUT, PSF
 
 CARRIED = (MARK, "reasoning_details", LAYOUT)
@@ -61,9 +61,9 @@ class _Choice:
         self._told: dict[str, Any] | None = None
 
     def running(self, delta: Any, origin: Origin) -> None:
-        note = None
+        note: dict[str, Any] | None = None
         if any(getattr(delta, key, None) is not None for key in _SEALED) or _has_sealed_call(delta):
-            note = _OPEN if self._told is not None else None
+            note = None if self._told in (None, _OPEN) else _OPEN
             self._told = _OPEN
         elif self._told is None and any(getattr(delta, key, None) is not None for key in _READABLE):
             note = self._told = to_mark(origin)

@@ -1,0 +1,93 @@
+"""The doors of a reply: capture, a stream's Collector, adopt. What they mark, `prepare` can judge later.
+
+Each notes the payloads in the store and puts the mark beside them; neither changes what it was given.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._faults import fail_closed
+from ._known import Known, default_store
+from ._origin import Origin, to_mark
+from .forms import Form, Stream, digest, form_for, listed
+
+
+def capture(
+    reply: Any, origin: Origin, *, form: str | None = None, choice: int = 0, known: Known | None = None
+) -> dict[str, Any]:
+    """The assistant message of a reply, marked if it brought reasoning, ready to be appended to the history.
+
+    Args:
+        reply: a whole reply (dict or SDK object), or its message alone.
+        origin: the host that was really called.
+
+    Raises:
+        HistoryError: not a reply of this form, or a field of the wrong type.
+    """
+    shape = form_for(form, origin.dialect)
+    return _captured(shape.read(reply, choice), origin, shape, default_store() if known is None else known)
+
+
+def _captured(message: dict[str, Any], origin: Origin, form: Form, known: Known) -> dict[str, Any]:
+    parts = form.view([message], None).message(0).parts
+    for part in parts:
+        if part.value == "text":
+            known.note(digest(form.payload(message, part)), origin)
+    return form.mark(message, to_mark(origin)) if parts else message
+
+
+def capture_safely(reply: Any, origin: Origin, **options: Any) -> dict[str, Any] | None:
+    """`capture` for integrations; None on a fault: the reply stays as it is, unmarked."""
+    return fail_closed(origin.host, lambda: capture(reply, origin, **options), lambda: None)
+
+
+class Collector:
+    """A streamed reply put together. Mutable: `feed` every chunk, then take the `result`.
+
+    A stream that was broken off gives the message so far, with nothing sealed in it. A chunk that cannot be read is a
+    fault of ours: warned of once, and `result` is None, since a user's stream must not break over our bookkeeping.
+    """
+
+    def __init__(self, origin: Origin, *, form: str | None = None, choice: int = 0, known: Known | None = None) -> None:
+        self._origin = origin
+        self._form = form_for(form, origin.dialect)
+        self._known = default_store() if known is None else known
+        self._stream: Stream | None = self._form.stream(choice)
+
+    def feed(self, chunk: Any) -> None:
+        """Takes the next chunk (a dict or an SDK's object)."""
+        stream = self._stream
+        if stream is not None:
+            fail_closed(self._origin.host, lambda: stream.feed(chunk), self._give_up)
+
+    def result(self) -> dict[str, Any] | None:
+        """The assistant message so far, marked if it brought reasoning; None while nothing has come."""
+        return fail_closed(self._origin.host, self._result, lambda: None)
+
+    def _result(self) -> dict[str, Any] | None:
+        message = None if self._stream is None else self._stream.result()
+        return None if message is None else _captured(message, self._origin, self._form, self._known)
+
+    def _give_up(self) -> None:
+        self._stream = None
+
+
+def adopt(messages: Any, origin: Origin, *, form: str | None = None) -> list[Any]:
+    """Marks a stored history as written by `origin`; what has a mark already keeps it.
+
+    Returns the very same list where there was nothing to mark; the caller's messages are never changed.
+
+    Raises:
+        HistoryError: messages that cannot be read.
+    """
+    shape = form_for(form, origin.dialect)
+    rows = listed(messages)
+    history = shape.view(rows, None)
+    note = to_mark(origin)
+    out = [
+        shape.mark(row, note) if any(not part.marked for part in history.message(index).parts) else messages[index]
+        for index, row in enumerate(rows)
+    ]
+    same = isinstance(messages, list) and all(new is old for new, old in zip(out, messages, strict=True))
+    return messages if same else out

@@ -1,0 +1,572 @@
+"""The doors: what of a history goes to a host, and what of a reply is remembered."""
+
+from __future__ import annotations
+
+import copy
+import json
+import logging
+import pickle
+
+import pytest
+
+from reasoning_replay import (
+    BadPolicy,
+    Collector,
+    HistoryError,
+    MemoryStore,
+    MissingReasoning,
+    Origin,
+    Policy,
+    adopt,
+    capture,
+    prepare,
+    rule_for,
+)
+from reasoning_replay import _known as known_room
+from reasoning_replay._replay import confirm
+
+DEEPSEEK = Origin("api.deepseek.com", model="deepseek-v4-pro")
+CLAUDE = Origin("api.anthropic.com", dialect="anthropic", model="claude-opus-5")
+TOOLS = {"tools": [{"type": "function", "function": {"name": "f"}}]}
+
+
+def call(name):
+    return {"id": name, "type": "function", "function": {"name": "f", "arguments": "{}"}}
+
+
+def step(name, origin=DEEPSEEK, **fields):
+    message = {"role": "assistant", "content": "", "tool_calls": [call(name)], **fields}
+    return capture(message, origin) if origin is not None else message
+
+
+def result(name):
+    return {"role": "tool", "tool_call_id": name, "content": "done"}
+
+
+def user(text="go"):
+    return {"role": "user", "content": text}
+
+
+def to_deepseek(messages, model="deepseek-v4-pro", request=TOOLS, **options):
+    return prepare(messages, host="https://api.deepseek.com/v1", model=model, request=request, **options)
+
+
+def fields(plan, key="reasoning_content"):
+    """What each assistant message carries under a key; `None` where the key is absent."""
+    return [message.get(key) for message in plan.messages if message["role"] == "assistant"]
+
+
+@pytest.fixture(autouse=True)
+def _fresh(monkeypatch):
+    monkeypatch.setattr(known_room, "_warned", set())
+    known_room.default_store.cache_clear()
+
+
+THREE_TURNS = [
+    user(),
+    step("a", reasoning_content="A"),
+    result("a"),
+    capture({"role": "assistant", "content": "one", "reasoning_content": "B"}, DEEPSEEK),
+    user(),
+    step("c", reasoning_content="C"),
+    result("c"),
+    capture({"role": "assistant", "content": "two", "reasoning_content": ""}, DEEPSEEK),
+    user(),
+]
+
+
+@pytest.mark.parametrize(
+    ("model", "request_", "sent"),
+    [
+        ("deepseek-v4-pro", TOOLS, ["A", "B", "C", ""]),
+        ("deepseek-v4-pro", {}, ["", "", "", ""]),
+        ("deepseek-v4-pro", {**TOOLS, "thinking": {"type": "disabled"}}, [None] * 4),
+        ("deepseek-v4-pro", {**TOOLS, "reasoning_effort": "none"}, [None] * 4),
+        ("deepseek-reasoner", TOOLS, [None] * 4),
+        ("deepseek-v3.2", TOOLS, [None] * 4),
+        ("deepseek-r1", TOOLS, [None] * 4),
+    ],
+)
+def test_deepseek_gets_back_what_its_model_wants_at_the_start_of_a_third_turn(model, request_, sent):
+    assert fields(to_deepseek(THREE_TURNS, model, request_)) == sent
+
+
+@pytest.mark.parametrize(
+    ("model", "request_", "sent"),
+    [
+        ("deepseek-v4-pro", {}, ["", "", "C", ""]),
+        ("deepseek-reasoner", TOOLS, [None, None, "C", ""]),
+        ("deepseek-r1", TOOLS, [None] * 4),
+    ],
+)
+def test_deepseek_gets_the_running_turns_reasoning_back(model, request_, sent):
+    assert fields(to_deepseek(THREE_TURNS[:-1], model, request_)) == sent
+
+
+def test_an_empty_string_from_the_host_goes_back_as_an_empty_string_and_a_reply_without_the_field_gets_none():
+    origin = Origin("api.moonshot.ai", model="kimi-k3")
+    plan = prepare(
+        [user(), step("a", origin, reasoning_content=""), result("a"), capture({"role": "assistant", "content": "x"}, origin)],
+        host="api.moonshot.ai",
+        model="kimi-k3",
+    )
+    assert fields(plan)[0] == ""
+    unknown = Origin("somewhere.example", model="m")
+    plan = prepare([user(), step("a", unknown, reasoning_content="")], host="somewhere.example", model="m")
+    assert "reasoning_content" not in plan.messages[1]
+
+
+def test_foreign_reasoning_goes_without_and_the_required_field_gets_the_rules_fill():
+    foreign = step("a", Origin("api.z.ai", model="glm-5"), reasoning_content="SECRET")
+    plan = to_deepseek([user(), foreign, result("a")])
+    assert fields(plan) == [""]
+    assert "SECRET" not in repr(plan) + str(plan.report) + json.dumps(plan.messages)
+    assert [(row.action, row.reason) for row in plan.report.rows] == [("drop", "foreign"), ("fill", "missing")]
+
+
+def test_required_but_missing_raises_with_index_and_host_when_the_policy_asks():
+    bare = step("a", None)
+    with pytest.raises(MissingReasoning) as caught:
+        to_deepseek([user(), bare, result("a")], policy=Policy(missing="raise"))
+    assert (caught.value.index, caught.value.host) == (1, "api.deepseek.com")
+    assert str(caught.value) == (
+        "messages[1]: api.deepseek.com demands this message's reasoning, and the history does not have it; "
+        'keep what capture() gave, adopt(messages, origin), or choose another Policy(missing="host")'
+    )
+    assert pickle.loads(pickle.dumps(caught.value)).index == 1
+
+
+def test_required_but_missing_is_left_or_switches_thinking_off_when_the_policy_asks():
+    messages = [user(), step("a", None), result("a")]
+    assert "reasoning_content" not in to_deepseek(messages, policy=Policy(missing="leave")).messages[1]
+    plan = to_deepseek(messages, policy=Policy(missing="disable_thinking"))
+    assert plan.request == {**TOOLS, "thinking": {"type": "disabled"}}
+    assert "reasoning_content" not in plan.messages[1]
+    assert [row.reason for row in plan.report.rows if row.action == "guard"] == ["disabled"]
+
+
+def test_the_callers_messages_are_never_changed_and_two_plans_are_equal():
+    before = copy.deepcopy(THREE_TURNS)
+    first, second = to_deepseek(THREE_TURNS), to_deepseek(THREE_TURNS)
+    assert before == THREE_TURNS
+    assert first.messages == second.messages
+    assert json.dumps(first.messages) == json.dumps(second.messages)
+    assert all(new is old for new, old in zip(first.messages, THREE_TURNS, strict=True) if old["role"] != "assistant")
+
+
+def test_a_history_without_reasoning_comes_back_as_the_very_same_list():
+    messages = [user(), {"role": "assistant", "content": "hi"}, user()]
+    request = {"temperature": 0}
+    plan = prepare(messages, host="api.groq.com", model="llama-3.3-70b", request=request)
+    assert plan.messages is messages
+    assert plan.request is request
+    assert plan.report.rows == ()
+
+
+def test_a_later_layer_that_sees_the_planned_messages_loses_nothing():
+    plan = to_deepseek(THREE_TURNS, known=MemoryStore())
+    again = to_deepseek(plan.messages, known=plan.known)
+    assert again.messages == plan.messages
+    assert fields(to_deepseek(plan.messages, known=MemoryStore())) == ["", "", "", ""]
+
+
+def test_a_plan_is_not_changed_by_what_the_caller_does_to_the_list_afterwards():
+    messages = list(THREE_TURNS)
+    plan = to_deepseek(messages)
+    messages.append(user("more"))
+    assert len(plan.report.rows) == 4
+    assert len(plan.kept) == 4
+
+
+def test_what_json_and_back_makes_of_a_captured_message_replays_the_same():
+    stored = json.loads(json.dumps(THREE_TURNS))
+    assert to_deepseek(stored).messages == to_deepseek(THREE_TURNS).messages
+
+
+class TestUnknownOrigin:
+    MESSAGES = (user(), step("a", None, reasoning_content="A"), result("a"))
+
+    def test_it_is_dropped_with_one_warning_that_says_the_fix(self, caplog):
+        with caplog.at_level(logging.WARNING, logger="reasoning_replay"):
+            for _ in range(3):
+                assert fields(to_deepseek(list(self.MESSAGES))) == [""]
+        assert [record.getMessage() for record in caplog.records] == [
+            "api.deepseek.com: reasoning of 1 message(s) was left out, since nothing says which host wrote it; "
+            "reasoning_replay.adopt(messages, origin) marks a history that you trust (said once)"
+        ]
+
+    def test_the_policy_trusts_it(self):
+        assert fields(to_deepseek(list(self.MESSAGES), policy=Policy(unknown_origin="trust"))) == ["A"]
+
+    def test_the_policy_says_where_it_was_written(self):
+        assert fields(to_deepseek(list(self.MESSAGES), policy=Policy(unknown_origin=DEEPSEEK))) == ["A"]
+        elsewhere = Policy(unknown_origin=Origin("api.z.ai"))
+        assert fields(to_deepseek(list(self.MESSAGES), policy=elsewhere)) == [""]
+
+    def test_adopt_heals_it_without_changing_the_callers_list(self):
+        before = copy.deepcopy(self.MESSAGES)
+        healed = adopt(list(self.MESSAGES), DEEPSEEK)
+        assert fields(to_deepseek(healed)) == ["A"]
+        assert before == self.MESSAGES
+        assert adopt(healed, Origin("api.z.ai")) is healed
+        assert healed[0] is self.MESSAGES[0]
+
+    def test_it_is_known_in_the_process_that_captured_it(self):
+        step("b", reasoning_content="seen before")
+        assert fields(to_deepseek([user(), step("b", None, reasoning_content="seen before")])) == ["seen before"]
+
+    def test_a_broken_mark_is_unknown(self):
+        message = step("a", reasoning_content="A")
+        message["provider_specific_fields"]["reasoning_replay"]["id"] += "x"
+        assert fields(to_deepseek([user(), message], known=MemoryStore())) == [""]
+
+    def test_a_blank_filler_is_never_of_unknown_origin(self, caplog):
+        with caplog.at_level(logging.WARNING, logger="reasoning_replay"):
+            plan = to_deepseek([user(), step("a", None, reasoning_content=" "), step("b", None, reasoning_content="")])
+        assert fields(plan) == ["", ""]
+        assert caplog.records == []
+
+
+def test_known_text_seen_from_two_hosts_goes_to_both_and_no_other():
+    store = MemoryStore()
+    for origin in (DEEPSEEK, Origin("api.z.ai", model="glm-5")):
+        capture({"role": "assistant", "content": "", "reasoning_content": "same words"}, origin, known=store)
+    message = step("a", None, reasoning_content="same words")
+    assert fields(to_deepseek([user(), message], known=store)) == ["same words"]
+    other = prepare([user(), message], host="api.moonshot.ai", model="kimi-k3", known=store)
+    assert fields(other) == [""]
+
+
+class TestRouter:
+    """OpenRouter fronts many vendors: the upstream is compared too."""
+
+    @staticmethod
+    def to(model, messages):
+        return prepare(messages, host="https://openrouter.ai/api/v1", model=model)
+
+    def test_one_vendors_text_does_not_go_to_another(self):
+        origin = Origin("openrouter.ai", model="deepseek/deepseek-v4-pro")
+        messages = [user(), step("a", origin, reasoning="DEEP"), result("a")]
+        assert "DEEP" in json.dumps(self.to("deepseek/deepseek-v4-pro", messages).messages)
+        assert "DEEP" in json.dumps(self.to("openrouter/deepseek/deepseek-v4-flash", messages).messages)
+        assert "DEEP" not in json.dumps(self.to("anthropic/claude-opus-5", messages).messages)
+
+    def test_details_are_lifted_from_litellms_field_and_unsigned_claude_text_goes(self):
+        origin = Origin("openrouter.ai", model="anthropic/claude-opus-5")
+        signed = {"type": "reasoning.text", "text": "S", "signature": "sig", "format": "anthropic-claude-v1", "index": 0}
+        sealed = {"type": "reasoning.encrypted", "data": "blob", "format": "anthropic-claude-v1", "index": 1}
+        loose = {"type": "reasoning.text", "text": "loose", "format": "anthropic-claude-v1", "index": 2}
+        message = {
+            **step("a", None, reasoning_content="S"),
+            "provider_specific_fields": {"reasoning_details": [signed, sealed, loose]},
+        }
+        marked = capture(message, origin, form="litellm")
+        plan = prepare([user(), marked, result("a")], host="openrouter.ai", model=origin.model, form="litellm")
+        assert plan.messages[1]["reasoning_details"] == [signed, sealed]
+        assert plan.messages[1]["reasoning_details"][0] is signed
+        assert "provider_specific_fields" not in plan.messages[1]
+        assert "loose" not in json.dumps(plan.messages)
+
+
+class TestTwoHostsOfOneKind:
+    ONE, TWO = Origin("vllm-1:8000", model="q"), Origin("vllm-2:8000", model="q")
+    MESSAGES = (user(), step("a", ONE, reasoning="R"), result("a"))
+
+    def test_two_base_urls_are_two_hosts(self):
+        assert "R" in json.dumps(prepare(list(self.MESSAGES), host="http://vllm-1:8000/v1").messages)
+        assert '"R"' not in json.dumps(prepare(list(self.MESSAGES), host="http://vllm-2:8000/v1").messages)
+
+    def test_replicas_that_the_caller_joins_are_one(self):
+        policy = Policy(same_host=({"vllm-1:8000", "http://vllm-2:8000/v1"},))
+        assert '"R"' in json.dumps(prepare(list(self.MESSAGES), host="http://vllm-2:8000/v1", policy=policy).messages)
+
+    def test_an_alias_gives_a_host_the_rules_of_another_but_not_its_reasoning(self):
+        policy = Policy(aliases={"gw.corp.example": "deepseek"})
+        mine = step("a", Origin("gw.corp.example", model="deepseek-v4-pro"), reasoning_content="MINE")
+        theirs = step("b", DEEPSEEK, reasoning_content="THEIRS")
+        plan = prepare(
+            [user(), mine, theirs], host="gw.corp.example", model="deepseek-v4-pro", request=TOOLS, policy=policy
+        )
+        assert fields(plan) == ["MINE", ""]
+
+
+class TestStrictHosts:
+    """Hosts that refuse keys they do not know."""
+
+    @pytest.mark.parametrize(
+        ("host", "model", "key"),
+        [
+            ("api.groq.com", "openai/gpt-oss-120b", "reasoning"),
+            ("api.cerebras.ai", "gpt-oss-120b", "reasoning"),
+            ("api.groq.com", "llama-3.3-70b-versatile", None),
+            ("api.cerebras.ai", "gemma-4-31b", None),
+            ("api.openai.com", "gpt-6", None),
+        ],
+    )
+    def test_own_text_goes_under_the_hosts_own_key_and_nothing_else_does(self, host, model, key):
+        origin = Origin(host, model=model)
+        message = {
+            **step("a", None, reasoning_content="OWN"),
+            "thinking_blocks": [{"type": "thinking", "thinking": "OWN", "signature": "s"}],
+            "provider_specific_fields": {"reasoning": "OWN", "citations": []},
+        }
+        plan = prepare([user(), capture(message, origin), result("a")], host=host, model=model, form="litellm")
+        expected = {"role": "assistant", "content": "", "tool_calls": [call("a")]}
+        assert plan.messages[1] == (expected if key is None else {**expected, key: "OWN"})
+
+    def test_mistral_gets_a_chunk(self):
+        origin = Origin("api.mistral.ai", model="magistral-medium-2509")
+        message = capture({"role": "assistant", "content": "hi", "reasoning_content": "OWN"}, origin)
+        plan = prepare([user(), message], host="api.mistral.ai", model=origin.model, form="litellm")
+        assert plan.messages[1] == {
+            "role": "assistant",
+            "content": [
+                {"type": "thinking", "thinking": [{"type": "text", "text": "OWN"}], "closed": True},
+                {"type": "text", "text": "hi"},
+            ],
+        }
+
+
+class TestBareMessages:
+    def test_a_message_with_only_foreign_reasoning_is_left_out(self):
+        empty = capture({"role": "assistant", "content": None, "reasoning_content": "F"}, Origin("api.z.ai"))
+        plan = to_deepseek([user(), empty, user("b")])
+        assert plan.messages == [user(), user("b")]
+        assert plan.report.rows[-1].reason == "emptied"
+
+    def test_a_message_with_only_its_own_reasoning_keeps_it_with_empty_content(self):
+        own = capture({"role": "assistant", "content": None, "reasoning_content": "OWN"}, DEEPSEEK)
+        plan = to_deepseek([user(), own, user("b")])
+        assert plan.messages[1] == {"role": "assistant", "content": "", "reasoning_content": "OWN"}
+
+    def test_where_the_host_refuses_that_it_is_left_out_too(self):
+        block = {"type": "thinking", "thinking": "OWN", "signature": "s"}
+        own = capture({"role": "assistant", "content": [block]}, CLAUDE)
+        plan = prepare([user(), own, user("b")], host="api.anthropic.com", dialect="anthropic", model=CLAUDE.model)
+        assert plan.messages == [user(), user("b")]
+        assert plan.report.rows[-1].reason == "reasoning_only"
+
+    def test_empty_visible_content_stays_as_it_is(self):
+        for content in ("", None):
+            message = {"role": "assistant", "content": content, "tool_calls": [call("a")]}
+            plan = prepare([user(), message, result("a")], host="api.groq.com", model="x")
+            assert plan.messages[1] is message
+
+
+class TestSignaturesOnToolCalls:
+    """A Gemini signature rides on the call, in three places at once under LiteLLM."""
+
+    CALL = {
+        **call("c1__thought__SIG"),
+        "provider_specific_fields": {"thought_signature": "SIG"},
+        "extra_content": {"google": {"thought_signature": "SIG"}},
+    }
+
+    @property
+    def messages(self):
+        origin = Origin("generativelanguage.googleapis.com", dialect="gemini", model="gemini-3-pro")
+        reply = {"role": "assistant", "content": None, "tool_calls": [self.CALL]}
+        return [user(), capture(reply, origin, form="litellm"), result("c1__thought__SIG")]
+
+    def test_a_foreign_one_goes_from_everywhere_and_the_ids_still_agree(self):
+        plan = prepare(self.messages, host="api.z.ai", model="glm-5", form="litellm")
+        assert "SIG" not in json.dumps(plan.messages)
+        assert plan.messages[1]["tool_calls"] == [call("c1")]
+        assert plan.messages[2]["tool_call_id"] == "c1"
+
+    def test_an_own_one_stays_everywhere(self):
+        plan = prepare(
+            self.messages,
+            host="generativelanguage.googleapis.com",
+            dialect="gemini",
+            model="gemini-3-pro",
+            form="litellm",
+        )
+        assert plan.messages[1]["tool_calls"] == [self.CALL]
+        assert plan.messages[2]["tool_call_id"] == "c1__thought__SIG"
+
+
+class TestWire:
+    """`confirm`: what stays on the wire's copy of a planned list."""
+
+    def test_only_what_the_plan_kept_stays_under_the_hosts_own_key(self):
+        foreign = step("a", Origin("api.z.ai"), reasoning_content="FOREIGN")
+        own = step("b", Origin("api.cerebras.ai", model="gpt-oss-120b"), reasoning_content="OWN")
+        messages = [user(), foreign, result("a"), own, result("b")]
+        plan = prepare(messages, host="api.cerebras.ai", model="gpt-oss-120b", form="litellm")
+        wire = confirm(copy.deepcopy(messages), plan)
+        assert [message.get("reasoning") for message in wire.messages] == [None, None, None, "OWN", None]
+        assert "FOREIGN" not in json.dumps(wire.messages)
+        assert "reasoning_replay" not in json.dumps(wire.messages)
+
+    def test_the_wire_follows_the_callers_turn_notes_though_it_does_not_have_them(self):
+        here = Origin("somewhere.example", model="m")
+        note = {**user("note"), "turn": False}
+        messages = [user(), step("a", here, reasoning_content="A"), result("a"), note, step("b", here)]
+        plan = prepare(messages, host=here.host, model="m", form="litellm")
+        stripped = [{key: value for key, value in message.items() if key != "turn"} for message in messages]
+        assert confirm(stripped, plan).messages[1]["reasoning_content"] == "A"
+
+    def test_the_same_words_in_an_earlier_turn_do_not_come_back(self):
+        here = Origin("somewhere.example", model="m")
+        messages = [user(), step("a", here, reasoning_content="SAME"), result("a"), user()]
+        messages += [step("b", here, reasoning_content="SAME"), result("b")]
+        plan = prepare(messages, host=here.host, model="m", form="litellm")
+        wire = confirm(messages, plan)
+        assert [message.get("reasoning_content") for message in wire.messages] == [None] * 4 + ["SAME", None]
+
+    def test_an_empty_string_from_the_host_and_a_filler_of_the_framework_both_end_as_the_rule_says(self):
+        messages = [user(), step("a", reasoning_content=""), result("a"), step("b", None, reasoning_content=" ")]
+        plan = to_deepseek(messages, form="litellm")
+        assert fields(confirm(messages, plan, request=TOOLS)) == ["", ""]
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(
+        ("messages", "message"),
+        [
+            ("text", "messages: a str; allowed: a list of messages"),
+            ({"role": "user"}, "messages: a dict; allowed: a list of messages"),
+            (None, "messages: a NoneType; allowed: a list of messages"),
+            ([1], "messages[0]: a int; allowed: a dict, or an object with model_dump()"),
+            (
+                [user(), {"role": "wizard", "content": "x"}],
+                "messages[1].role: 'wizard'; allowed: system, developer, user, assistant, tool, function, latest_reminder",
+            ),
+            ([{"content": "x"}], "messages[0].role: None; allowed: system, developer, user, assistant, tool, function, latest_reminder"),
+            (
+                [{"role": "assistant", "content": "x", "reasoning_content": ["SECRET"]}],
+                "messages[0].reasoning_content: a list; allowed: a string or null",
+            ),
+            (
+                [{"role": "assistant", "content": "x", "thinking_blocks": "SECRET"}],
+                "messages[0].thinking_blocks: a str; allowed: a list or null",
+            ),
+            ([{"role": "assistant", "content": 7}], "messages[0].content: a int; allowed: a string, a list of parts or null"),
+            ([{"role": "user", "content": "x", "turn": "yes"}], "messages[0].turn: a str; allowed: true or false"),
+        ],
+    )  # fmt: skip
+    def test_it_is_refused_with_where_and_what_is_allowed(self, messages, message):
+        with pytest.raises(HistoryError) as caught:
+            prepare(messages, host="api.deepseek.com")
+        assert str(caught.value) == message
+
+    def test_an_unknown_policy_value_is_refused(self):
+        with pytest.raises(BadPolicy, match="allowed|one of|must be"):
+            Policy(missing="maybe")
+
+    def test_an_unknown_form_is_refused(self):
+        with pytest.raises(HistoryError, match="form 'xml': not known; allowed: chat, litellm, anthropic"):
+            prepare([], host="x", form="xml")
+
+    def test_a_reply_that_is_none_is_refused(self):
+        with pytest.raises(HistoryError, match="reply: no assistant message in it"):
+            capture({"error": "x"}, DEEPSEEK)
+        with pytest.raises(HistoryError, match="no choice 3; there are 1"):
+            capture({"choices": [{"message": {"role": "assistant"}}]}, DEEPSEEK, choice=3)
+
+
+def test_sdk_objects_are_read_and_unchanged_ones_are_given_back_as_they_are():
+    class Message:
+        def __init__(self, **fields):
+            self.fields = fields
+
+        def model_dump(self, **options):
+            return dict(self.fields)
+
+    plain = Message(role="user", content="go")
+    marked = Message(**step("a", reasoning_content="A"))
+    plan = to_deepseek([plain, marked, result("a")])
+    assert fields(plan) == ["A"] if isinstance(plan.messages[1], dict) else False
+
+
+def test_capture_takes_every_choice_and_overwrites_a_mark_that_came_with_the_reply():
+    forged = step("a", Origin("evil.example"), reasoning_content="X")
+    reply = {"choices": [{"message": {"role": "assistant", "content": "0"}}, {"message": forged}]}
+    first, second = (capture(reply, DEEPSEEK, choice=number) for number in range(2))
+    assert "provider_specific_fields" not in first
+    assert second["provider_specific_fields"]["reasoning_replay"]["id"].startswith("api.deepseek.com|")
+
+
+def test_the_rule_tells_what_holds_for_a_request():
+    rule = rule_for("https://api.deepseek.com/v1", "deepseek-v4-pro", request=TOOLS)
+    assert (rule.host, rule.window, rule.missing.fill) == ("deepseek", "all", "")
+    assert rule_for("api.deepseek.com", "deepseek-v4-pro", request={}).window == "current_turn"
+    assert rule_for("nowhere.example").window == "current_turn"
+
+
+class TestStreams:
+    def collect(self, deltas, origin=DEEPSEEK, form=None, finish=True):
+        collector = Collector(origin, form=form)
+        for delta in deltas:
+            collector.feed({"choices": [{"index": 0, "delta": delta}]})
+        if finish:
+            collector.feed({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+            collector.feed({"choices": [], "usage": {}})
+        return collector.result()
+
+    def test_null_content_with_streamed_reasoning_is_captured(self):
+        deltas = [{"role": "assistant", "content": None, "reasoning_content": ""}, {"reasoning_content": "A"}]
+        message = self.collect([*deltas, {"content": "hi"}])
+        assert (message["reasoning_content"], message["content"]) == ("A", "hi")
+        assert message["provider_specific_fields"]["reasoning_replay"]["v"] == 1
+
+    def test_details_are_merged_by_type_and_index_and_their_signature_comes_last(self):
+        details = [
+            {"type": "reasoning.text", "text": "a", "index": 0, "format": "anthropic-claude-v1"},
+            {"type": "reasoning.text", "text": "b", "index": 0},
+            {"type": "reasoning.text", "signature": "sig", "index": 0},
+            {"type": "reasoning.encrypted", "data": "blob", "index": 1, "id": "r1"},
+            {"type": "reasoning.text", "text": "c", "index": 2},
+        ]
+        message = self.collect([{"reasoning_details": [detail]} for detail in details])
+        assert message["reasoning_details"] == [
+            {"type": "reasoning.text", "text": "ab", "index": 0, "format": "anthropic-claude-v1", "signature": "sig"},
+            details[3],
+            details[4],
+        ]
+
+    THINKING = (
+        {"thinking_blocks": [{"type": "thinking", "thinking": "un", "index": 0}]},
+        {"thinking_blocks": [{"type": "thinking", "thinking": "signed", "index": 1}]},
+        {"thinking_blocks": [{"type": "thinking", "thinking": "", "signature": "sig", "index": 1}]},
+        {"content": "text"},
+        {"thinking_blocks": [{"type": "redacted_thinking", "data": "blob", "index": 3}]},
+        {"tool_calls": [{"index": 0, "id": "c", "function": {"name": "f", "arguments": "{"}}]},
+        {"tool_calls": [{"index": 0, "function": {"arguments": "}"}}]},
+    )
+
+    def test_blocks_stay_apart_and_an_interleaved_order_is_noted(self):
+        message = self.collect(self.THINKING, CLAUDE, "litellm")
+        assert message["thinking_blocks"] == [
+            {"type": "thinking", "thinking": "un"},
+            {"type": "thinking", "thinking": "signed", "signature": "sig"},
+            {"type": "redacted_thinking", "data": "blob"},
+        ]
+        layout = ["thinking", "thinking", "text:4", "thinking", "tool_use"]
+        assert message["provider_specific_fields"]["reasoning_layout"] == layout
+        assert message["tool_calls"] == [call("c")]
+
+    def test_an_interrupted_stream_marks_nothing_sealed(self):
+        message = self.collect(self.THINKING, CLAUDE, "litellm", finish=False)
+        assert message["thinking_blocks"] == [{"type": "thinking", "thinking": "un"}]
+
+    def test_anthropic_events_give_the_blocks_in_order(self):
+        collector = Collector(CLAUDE)
+        events = [
+            {"type": "message_start", "message": {}},
+            {"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": "", "signature": ""}},
+            {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "A"}},
+            {"type": "content_block_delta", "index": 0, "delta": {"type": "signature_delta", "signature": "sig"}},
+            {"type": "content_block_stop", "index": 0},
+            {"type": "content_block_start", "index": 1, "content_block": {"type": "tool_use", "id": "c", "name": "f", "input": {}}},
+            {"type": "content_block_delta", "index": 1, "delta": {"type": "input_json_delta", "partial_json": '{"x": 1}'}},
+            {"type": "content_block_stop", "index": 1},
+        ]  # fmt: skip
+        for event in events:
+            collector.feed(event)
+        assert [block["type"] for block in collector.result()["content"]] == ["tool_use"]
+        collector.feed({"type": "message_stop"})
+        thinking, used = collector.result()["content"]
+        assert (thinking["thinking"], thinking["signature"], used["input"]) == ("A", "sig", {"x": 1})
+        assert "reasoning_replay" in thinking["provider_specific_fields"]
