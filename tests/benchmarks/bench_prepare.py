@@ -26,12 +26,18 @@ REQUEST = {"tools": TOOLS}
 
 
 def strip_loop(messages):
-    """The least: copy the list, and every marked message without the mark."""
+    """The least: a new list, and every marked message without the mark, its other fields kept."""
     stripped = []
     for message in messages:
         fields = message.get("provider_specific_fields")
         if fields is not None and "reasoning_replay" in fields:
-            stripped.append({key: value for key, value in message.items() if key != "provider_specific_fields"})
+            bare = dict(message)
+            others = {key: value for key, value in fields.items() if key != "reasoning_replay"}
+            if others:
+                bare["provider_specific_fields"] = others
+            else:
+                del bare["provider_specific_fields"]
+            stripped.append(bare)
         else:
             stripped.append(message)
     return stripped
