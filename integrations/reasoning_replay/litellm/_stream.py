@@ -67,13 +67,10 @@ class _Choice:
             self._told = _OPEN
         elif self._told is None and any(getattr(delta, key, None) is not None for key in _READABLE):
             note = self._told = to_mark(origin)
-        if note is not None:
-            _write(delta, {MARK: note})
+        _write(delta, {} if note is None else {MARK: note})
 
     def finish(self, delta: Any) -> None:
-        reply = self.collector.result()
-        if reply is None:
-            return
+        reply = self.collector.result() or {}
         found = {**reply, **(reply.get(PSF) or {})}
         _write(delta, {key: found[key] for key in CARRIED if found.get(key) is not None})
 
@@ -86,8 +83,10 @@ def _has_sealed_call(delta: Any) -> bool:
 
 
 def _write(delta: Any, notes: dict[str, Any]) -> None:
-    if notes:
-        setattr(delta, PSF, {**(getattr(delta, PSF, None) or {}), **notes})
+    """Adds notes to a delta, and takes out a mark that the host sent: it says nothing."""
+    there = getattr(delta, PSF, None) or {}
+    if notes or MARK in there:
+        setattr(delta, PSF, {key: value for key, value in there.items() if key != MARK} | notes)
 
 
 def joined_blocks(chunks: Any) -> list[dict[str, Any]] | None:
