@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from reasoning_replay._origin import DIALECTS, Origin, host_of
-from reasoning_replay._rules import Policy, check, disable_thinking, find_host, parse, select, thinking_of, upstream_of
+from reasoning_replay._parse import parse
+from reasoning_replay._rules import Policy, check, disable_thinking, find_host, select, thinking_of, upstream_of
 from reasoning_replay.hosts import builtin
 
 MATRIX = Path(__file__).with_name("rules.matrix.txt")

@@ -27,7 +27,7 @@ MAY_SEE = {
     **{room: set(CORE[:at]) for at, room in enumerate(CORE)},
     "_report": {"_origin", "_rules", "_engine"},
     "_known": {"_origin", "_history"},
-    "hosts": {"_rules"},
+    "hosts": {"_rules", "_parse"},
     "_fallback": {*CORE},
     "_plan": {*CORE, "_report", "_known"},
     "_faults": {"_rules", "_known", "_plan"},

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from reasoning_replay._origin import Origin
+from reasoning_replay._parse import parse
 from reasoning_replay._rules import (
     BadPolicy,
     Host,
@@ -19,7 +20,6 @@ from reasoning_replay._rules import (
     disable_thinking,
     find_host,
     holds_key,
-    parse,
     select,
     thinking_of,
     upstream_of,

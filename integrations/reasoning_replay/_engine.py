@@ -10,7 +10,7 @@ REASONS is also read by the docs and by `_report`. A new code needs a sentence t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
@@ -102,8 +102,7 @@ class Row:
     bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(NamedTuple):
     """A plan before it is written: one decision a row, and the request's parameters."""
 
     history: History
@@ -114,7 +113,7 @@ class Draft:
     missing: int | None = None
     """The first row where required reasoning is missing, before any fill."""
 
-    def count(self, reason: str) -> int:
+    def messages_with(self, reason: str) -> int:
         """How many messages have a part that was decided with this reason."""
         hits = {
             id(decision): any(act.reason == reason for act in decision.acts)
@@ -153,8 +152,7 @@ def _lines(index: int, output: int | None, shape: Message, decision: Decision, s
         yield Row(index, None, shape.role, "drop", decision.remove, (), 0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Case:
+class _Case(NamedTuple):
     """Everything that stays the same while one history is planned."""
 
     rule: Rule
@@ -199,12 +197,12 @@ def plan(
     case = _Case(rule, target, reach, policy, outside)
     decisions, missing = _decide_rows(history, case, first)
     if "prefix" in rule.bound and (after := _after_unproven(history, decisions)) > first:
-        first, case = after, replace(case, outside="prefix")
+        first, case = after, case._replace(outside="prefix")
         decisions, missing = _decide_rows(history, case, first)
     guarded = [] if request is None else _guards.run(rule.guards, request, leads=_leads(history, decisions))
     strip = next((done.reason for done in guarded if done.strip), None)
     if strip is not None:
-        decisions, missing = _decide_rows(history, replace(case, strip=strip), first)
+        decisions, missing = _decide_rows(history, case._replace(strip=strip), first)
     left = guarded[-1].request if guarded else request
     return Draft(history, decisions, left, tuple(done.reason for done in guarded), missing)
 

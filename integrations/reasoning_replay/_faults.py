@@ -66,7 +66,7 @@ def tell(plan: Plan) -> None:
     if _log.isEnabledFor(logging.DEBUG):
         _log.debug("%s %s: %s", target.host, target.model, plan.report.counts())
     if any(part.origins is None and part.value == "text" for shape in draft.history.shapes for part in shape.parts):
-        unknown = draft.count("unknown_origin")
+        unknown = draft.messages_with("unknown_origin")
         if unknown and first_time(("unknown_origin", target.host)):
             _log.warning(
                 "%s: reasoning of %d message(s) was left out, since nothing says which host wrote it; "

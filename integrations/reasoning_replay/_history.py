@@ -9,7 +9,6 @@ It does not know whether a part may be sent, nor how any form spells a key.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 from ._origin import Origin
@@ -58,8 +57,7 @@ class Message(NamedTuple):
     """The order of its blocks stands beside the mark, since the form cannot say it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class History:
+class History(NamedTuple):
     """A conversation in columns: one row a message, each row the number of a shape."""
 
     shapes: list[Message]
@@ -86,7 +84,7 @@ def replace_rows(history: History, changed: Mapping[int, Message]) -> History:
         if number == len(shapes):
             shapes.append(message)
         rows[row] = number
-    return replace(history, shapes=shapes, rows=rows)
+    return history._replace(shapes=shapes, rows=rows)
 
 
 def _from_start(history: History) -> int:

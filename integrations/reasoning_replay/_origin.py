@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 from urllib.parse import quote, unquote
 from zlib import crc32
 
@@ -22,9 +22,9 @@ MARK = "reasoning_replay"
 """The key of the mark, beside the reasoning that it belongs to."""
 
 _DEFAULT_PORTS = {"https": 443, "": 443, "http": 80, "wss": 443, "ws": 80}
-_URL = re.compile(r"(?:(?P<scheme>[a-z][a-z0-9+.-]*):)?//(?P<rest>.*)", re.DOTALL)
-_CUSTOM = re.compile(r"custom:[A-Za-z_][\w.-]*\Z", re.ASCII)
-_NAME = re.compile(r"[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_])?\Z|\[[0-9a-f:.]+(?:%25[\w.-]+)?\]\Z")
+_URL = r"(?s)(?:(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):)?//(?P<rest>.*)"
+_CUSTOM = r"(?a)custom:[A-Za-z_][\w.-]*\Z"
+_NAME = r"[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_])?\Z|\[[0-9a-f:.]+(?:%25[\w.-]+)?\]\Z"
 
 
 class OriginError(ValueError):
@@ -41,7 +41,7 @@ def host_of(url: str) -> str:
     Raises:
         OriginError: white space or control characters, no host, a bad port, a name that no DNS could hold.
     """
-    if _CUSTOM.match(url):
+    if re.match(_CUSTOM, url):
         return url
     return _host_of(url)
 
@@ -52,12 +52,12 @@ def _host_of(url: str) -> str:
         raise OriginError(
             f"host {url!r}: contains white space or control characters; give 'name', 'name:port' or a URL"
         )
-    match = _URL.match(url if "//" in url.split("?", 1)[0] else f"//{url}")
+    match = re.match(_URL, url if "//" in url.split("?", 1)[0] else f"//{url}")
     scheme = (match["scheme"] or "").lower() if match else ""
     authority = re.split(r"[/\\?#]", match["rest"], maxsplit=1)[0] if match else ""
     name, port = _split_port(authority.rpartition("@")[2], url)
     name = _ascii(name.removesuffix("."), url)
-    if not _NAME.match(name) or ".." in name:
+    if not re.match(_NAME, name) or ".." in name:
         raise OriginError(f"host {url!r}: {name!r} is no host name; give 'name', 'name:port' or a URL")
     return name if port in (None, _DEFAULT_PORTS.get(scheme)) else f"{name}:{port}"
 
@@ -184,8 +184,7 @@ def from_mark(mark: object) -> Origin | None:
     return None if identity is None else from_mark_id(identity)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reach:
+class Reach(NamedTuple):
     """What besides an equal host lets reasoning go back: the part of a rule and a policy that `accepts` needs."""
 
     same_host: tuple[frozenset[str], ...] = ()

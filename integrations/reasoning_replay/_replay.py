@@ -134,7 +134,7 @@ def _lacking(
     used = draft.history.calls_tools()
     off = select(builtin(), target, request, policy=policy, hint=hint, used_tools=used, path=path)
     quiet = _engine.plan(draft.history, off, target, _reach(off, policy), policy, request)
-    return off, replace(quiet, guards=(*draft.guards, "disabled", *quiet.guards))
+    return off, quiet._replace(guards=(*draft.guards, "disabled", *quiet.guards))
 
 
 Find = Callable[[str], Collection[Origin]]
@@ -206,7 +206,7 @@ def confirm(messages: Any, plan: Plan, *, form: str | None = None, request: Mapp
         return replace(plan, messages=messages, request=request)
     find = _by_count(plan.kept, target)
     history = _resolve(_unmarked(shape.view(rows, None)), rows, shape, find, blanks=True)
-    history = replace(history, turn_start=_same_start(plan.work, history))
+    history = history._replace(turn_start=_same_start(plan.work, history))
     strict = replace(policy, unknown_origin="drop")
     loose = choice._replace(rule=replace(choice.rule, window="all"))
     draft = _engine.plan(history, loose, target, _reach(choice, strict), strict, request)
@@ -219,7 +219,7 @@ def _unmarked(history: History) -> History:
         shape._replace(parts=tuple(part._replace(marked=False, origins=None) for part in shape.parts))
         for shape in history.shapes
     ]
-    return replace(history, shapes=shapes)
+    return history._replace(shapes=shapes)
 
 
 def _same_start(work: Work, history: History) -> int:

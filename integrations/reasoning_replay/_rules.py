@@ -2,7 +2,7 @@
 
 The order: alias, host pattern, hint, `unknown`; then the first rule whose models and condition fit; then
 switches and the policy's window. What a rule is stands in `_host`, what the caller chooses in `_policy`, how a
-file is read in `_parse`; their names are given on here. Must not open a file, log, or look at a message.
+file is read in `_parse`; the first two's names are given on here. Must not open a file, log, or look at a message.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ from ._host import (
     Window,
 )
 from ._origin import Dialect, Origin
-from ._parse import parse
 from ._policy import BadPolicy, Policy, nearest
 
 __all__ = [
@@ -51,7 +50,6 @@ __all__ = [
     "disable_thinking",
     "find_host",
     "holds_key",
-    "parse",
     "select",
     "thinking_of",
     "upstream_of",

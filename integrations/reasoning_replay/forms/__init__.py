@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from .._engine import Decision
 from .._history import History, HistoryError, Message, Part, StartsTurn
@@ -34,8 +33,7 @@ class Stream(Protocol):
     def result(self) -> dict[str, Any] | None: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Form:
+class Form(NamedTuple):
     """How one form is read and written."""
 
     name: str

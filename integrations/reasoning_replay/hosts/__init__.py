@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-from reasoning_replay._rules import Host, RuleError, check, parse
+from reasoning_replay._rules import Host, RuleError, check
 
 __all__ = ["builtin", "load_hosts"]
 
@@ -44,6 +44,8 @@ def load_hosts(path: str | Path) -> tuple[Host, ...]:
 
 def _read(texts: Mapping[str, str], known: Mapping[str, Host], *, tested: bool) -> tuple[Host, ...]:
     """The files in the order of their names. A file that another one uses is found by its name, else among `known`."""
+    from reasoning_replay._parse import parse  # with tomllib, only when there is something to read
+
     names = {Path(name).stem: name for name in texts}
 
     @cache
