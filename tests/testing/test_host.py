@@ -116,12 +116,16 @@ def test_another_status_is_a_failing_host(strict_hosts):
     assert ["Overloaded"] == host.refusals
 
 
-def test_a_fault_of_the_script_is_a_500_that_says_so(strict_hosts):
+def test_a_fault_of_the_script_is_a_500_that_says_so_and_is_kept(strict_hosts):
     def script(turn):
         raise KeyError("oops")
 
-    response = ask(strict_hosts("unknown", script=script), [USER])
-    assert (500, "strict host unknown: KeyError: 'oops'") == (response.status_code, response.json()["error"]["message"])
+    host = strict_hosts("unknown", script=script)
+    response = ask(host, [USER])
+    said = "strict host unknown: KeyError: 'oops'"
+    assert (500, said, [said]) == (response.status_code, response.json()["error"]["message"], host.faults)
+    host.reset()
+    assert [] == host.faults
 
 
 def test_a_reset_host_is_as_new(strict_hosts):

@@ -59,11 +59,12 @@ class StrictHost:
         self._defaults = (script, steps, dict(self.options))
         self.script, self.steps = script, steps
         self.requests: list[Captured] = []
+        self.faults: list[str] = []
         self._replied = 0
         self._issuer = Issuer(name, judge.new_call_id)
         self._memory = Memory()
         self._lock = threading.Lock()
-        self._server = Server(self._answer)
+        self._server = Server(self._answer, self._fault)
 
     def __repr__(self) -> str:
         return f"<strict host {self.kind} at {self.name}: {len(self.requests)} requests, {len(self.refusals)} refused>"
@@ -142,6 +143,7 @@ class StrictHost:
             self.steps = first_steps if steps is None else steps
             self.options = {**first_options, **options}
             self.requests.clear()
+            self.faults.clear()
             self._replied = 0
             self._issuer.reset()
             self._memory.by_key.clear()
@@ -163,11 +165,13 @@ class StrictHost:
 
     def _answer(self, path: str, headers: Mapping[str, str], raw: bytes) -> Answer:
         with self._lock:
-            try:
-                return self._judged(path, headers, raw)
-            except Exception as error:  # noqa: BLE001  a fault of the host itself must be seen in the test
-                text = f"strict host {self.kind}: {type(error).__name__}: {error}"
-                return self._refused(path, headers, raw, None, Refusal(500, {"error": {"message": text}}, text))
+            return self._judged(path, headers, raw)
+
+    def _fault(self, error: Exception) -> Answer:
+        """A fault of the script or of the host itself: a 500 that says so, and kept for the test."""
+        text = f"strict host {self.kind}: {type(error).__name__}: {error}"
+        self.faults.append(text)
+        return Answer(status=500, body=json.dumps({"error": {"message": text}}).encode())
 
     def _judged(self, path: str, headers: Mapping[str, str], raw: bytes) -> Answer:
         try:

@@ -46,8 +46,10 @@ class Cut(Exception):
 class Server:
     """A running server. Mutable: it starts and stops once."""
 
-    def __init__(self, answer: Callable[[str, Mapping[str, str], bytes], Answer]) -> None:
-        self._answer = answer
+    def __init__(
+        self, answer: Callable[[str, Mapping[str, str], bytes], Answer], fault: Callable[[Exception], Answer]
+    ) -> None:
+        self._answer, self._fault = answer, fault
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self._socket.bind(("127.0.0.1", 0))
@@ -66,20 +68,23 @@ class Server:
     def stop(self) -> None:
         """Close the port and end the thread. Takes 0.1 s, which uvicorn gives its connections."""
         self.begin_stop()
-        self._thread.join(START_SECONDS)
+        if self._thread.is_alive():
+            self._thread.join(START_SECONDS)
         self._socket.close()
 
     def begin_stop(self) -> None:
         """Ask for the end without waiting: many servers stop together faster."""
-        if self._loop is not None and self._done is not None and self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._done.set)
+        loop, self._loop = self._loop, None
+        if loop is not None and self._done is not None:
+            loop.call_soon_threadsafe(self._done.set)
 
     def _run(self) -> None:
         asyncio.run(self._serve())
 
     async def _serve(self) -> None:
         self._loop, self._done = asyncio.get_running_loop(), asyncio.Event()
-        app = Starlette(routes=[Route("/{path:path}", self._endpoint, methods=["GET", "POST"])])
+        routes = [Route("/{path:path}", self._endpoint, methods=["GET", "POST"])]
+        app = Starlette(routes=routes, exception_handlers={Exception: self._failed})
         config = uvicorn.Config(app, log_config=None, log_level="critical", access_log=False, lifespan="off", ws="none",
                                 http="h11", timeout_keep_alive=60)  # fmt: skip
         config.load()
@@ -97,6 +102,10 @@ class Server:
         if answer.events is None:
             return Response(answer.body, answer.status, media_type="application/json")
         return StreamingResponse(self._events(answer), answer.status, media_type="text/event-stream")
+
+    async def _failed(self, request: Request, error: Exception) -> Response:
+        answer = Answer(status=500) if isinstance(error, Cut) else self._fault(error)
+        return Response(answer.body, answer.status, media_type="application/json")
 
     @staticmethod
     async def _events(answer: Answer) -> AsyncIterator[str]:

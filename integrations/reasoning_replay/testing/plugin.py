@@ -62,12 +62,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def wire_faults(hosts: list[StrictHost]) -> list[str]:
-    """What must be on no wire: foreign reasoning and our mark. One line each, without a word of reasoning."""
+    """What must not be: foreign reasoning or our mark on a wire, a host that failed. One line each, no word of reasoning."""
     faults = [
         f"{f.at.kind} at {f.at.name}, request {f.request}: reasoning of {f.written_by.kind}"
         for f in foreign_bytes(hosts)
     ]
-    return faults + [f"{h.kind} at {h.name}: our mark is in a body" for h in hosts if h.saw_mark]
+    faults += [f"{h.kind} at {h.name}: our mark is in a body" for h in hosts if h.saw_mark]
+    return faults + [fault for host in hosts for fault in host.faults]
 
 
 @pytest.fixture(scope="session")
