@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from reasoning_replay import _cli
+
+README = Path(__file__).parent.parent / "README.md"
 
 
 def test_help_names_every_command(capsys):
@@ -43,7 +46,7 @@ def test_the_demo_ends_clean_and_shows_what_litellm_alone_breaks():
     assert (0, "") == (run.returncode, run.stderr)
     last = run.stdout.strip().splitlines()[-1]
     assert all(word in last for word in ("leaks", "refusals", "lost"))
-    assert "CANARY" not in last
+    assert last in README.read_text(), "the README quotes the last line"
     assert "Give Feedback" not in run.stdout
 
 
