@@ -83,7 +83,6 @@ def test_its_own_blocks_are_taken_back_byte_for_byte(claude):
 )
 def test_a_block_that_is_not_as_it_was_sealed_is_refused(claude, fields, text):
     history = one_step(claude)
-    claude._memory.by_key.clear()  # the order of blocks is another test's subject
 
     assert text == refusal(claude, changed(history, 1, 0, **fields))
     assert 200 == ask(claude, history).status_code
@@ -92,7 +91,6 @@ def test_a_block_that_is_not_as_it_was_sealed_is_refused(claude, fields, text):
 def test_sealed_data_of_another_kind_is_refused(claude):
     history = one_step(claude, think(), sealed(), call())
     signature = history[1]["content"][0]["signature"]
-    claude._memory.by_key.clear()
 
     assert "messages.1.content.1: Invalid `data` in `redacted_thinking` block" == refusal(
         claude, changed(history, 1, 1, data=signature)
@@ -128,6 +126,22 @@ def test_manual_thinking_wants_a_leading_thinking_block_in_a_running_loop(claude
     assert 200 == ask(claude, bare, thinking=None).status_code
     answer = {"role": "assistant", "content": "3C."}
     assert 200 == ask(claude, [*bare, answer, USER]).status_code, "nor have turns that are over"
+
+
+def test_a_note_beside_a_tool_result_does_not_end_the_loop(claude):
+    history = one_step(claude, think(), Text("Let me see."), call())
+    del history[1]["content"][0]
+
+    assert refusal(claude, [*history, {"role": "user", "content": "a note"}]).startswith(
+        "messages.1.content.0.type: Expected"
+    )
+
+
+def test_an_unsigned_block_of_a_reply_may_only_be_left_out(claude):
+    history = one_step(claude, think("t", signature=None), think(), call())
+    assert "messages.1.content.0.thinking.signature: Field required" == refusal(claude, history)
+    del history[1]["content"][0]
+    assert 200 == ask(claude, history).status_code
 
 
 def test_the_latest_message_s_blocks_come_back_in_the_order_in_which_they_came(claude):

@@ -52,6 +52,20 @@ def test_an_unknown_host_or_option_is_named_with_what_there_is():
         pass
 
 
+def test_a_judge_that_is_not_installed_is_named_with_the_command(monkeypatch):
+    monkeypatch.setattr("reasoning_replay.testing._host.find_spec", lambda name: None)
+    with (
+        pytest.raises(
+            ImportError,
+            match=r"'deepseek'\) is judged by deepseek_recipe, .* pip install 'reasoning-replay\[testing\]'",
+        ),
+        strict_host("deepseek"),
+    ):
+        pass
+    with strict_host("groq") as host:
+        assert 200 == ask(host, [USER]).status_code
+
+
 def test_a_host_starts_on_a_port_of_its_own_and_is_gone_after_the_block():
     with strict_host("groq") as host:
         assert (f"127.0.0.1:{host.name.partition(':')[2]}", f"http://{host.name}/openai/v1") == (host.name, host.url)

@@ -1,16 +1,17 @@
 """The judge of the Anthropic Messages host. It remembers what it issued, since the real API can open its own signatures.
 
 Checks in the order in which they are listed in CHECKS; each is a function of one `Case` to an error text or None.
-Error texts E1 to E14 are numbered as in Anthropic's troubleshooting pages collected for this project; a text without a
-number is the API's usual wording, from memory. Binding of a block to its prefix is checked for the models that have it.
+The texts E1 to E14 are from Anthropic's troubleshooting pages and from reports of its users; a text without a number is
+the API's usual wording, from memory. Binding of a block to its prefix is checked for the models that have it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate, groupby
+from typing import Final
 
-from ._claude_case import ADAPTIVE, MANUAL, THINKING, Block, Case, content_of, opaque_of, order_of, skeleton
+from ._claude_case import ADAPTIVE, MANUAL, THINKING, Block, Case, opaque_of, order_of, skeleton
 from ._law import OWN_KEYS, Refusal, Verdict, matches
 
 BINDING: Final = ("*fable-5-1*", "*fable-5-2*", "*mythos-5-2*", "*opus-5-5*", "*sonnet-5-5*", "*haiku-5-5*")
@@ -166,16 +167,10 @@ def answered(case: Case) -> str | None:
 
 def _merged(case: Case) -> list[list[Block]]:
     """The blocks by message, neighbours of one role joined as the API joins them."""
-    groups: list[list[Block]] = []
-    last = None
-    for index, message in enumerate(case.messages):
-        blocks = [b for b in case.blocks() if b.message == index]
-        if message.get("role") == last:
-            groups[-1].extend(blocks)
-        else:
-            groups.append(blocks)
-        last = message.get("role")
-    return groups
+    roles_of = [message.get("role") for message in case.messages]
+    changes = [here != before for before, here in zip([None, *roles_of], roles_of, strict=False)]
+    group_of = list(accumulate(changes))
+    return [list(blocks) for _, blocks in groupby(case.blocks(), key=lambda block: group_of[block.message])]
 
 
 def parameters(case: Case) -> str | None:
@@ -258,7 +253,8 @@ def lead_block(case: Case) -> str | None:
     """E1: with manual thinking, the last assistant message of a running tool loop starts with thinking."""
     if case.mode != MANUAL:
         return None
-    start = max((i for i, m in enumerate(case.messages) if _starts_turn(m)), default=-1)
+    starts = [group for group in _merged(case) if _starts_turn(case, group)]
+    start = starts[-1][0].message if starts else -1
     running = [b for b in case.blocks("assistant") if b.message > start]
     if not running or not any(b.kind == "tool_use" for b in running if b.message == running[-1].message):
         return None
@@ -266,8 +262,10 @@ def lead_block(case: Case) -> str | None:
     return None if lead.kind in THINKING else E1.format(at=lead.at, found=lead.kind)
 
 
-def _starts_turn(message: Mapping[str, Any]) -> bool:
-    return message.get("role") == "user" and not any(b.get("type") == "tool_result" for b in content_of(message))
+def _starts_turn(case: Case, group: Sequence[Block]) -> bool:
+    if not group or case.messages[group[0].message].get("role") != "user":
+        return False
+    return all(block.kind != "tool_result" for block in group)
 
 
 def binding(case: Case) -> str | None:
@@ -291,7 +289,7 @@ def binding(case: Case) -> str | None:
 
 
 CHECKS: Final[tuple[Callable[[Case], str | None], ...]] = (
-    unknown_keys, roles, contents, parameters, ending, answered, order, signatures, lead_block, binding,
+    unknown_keys, roles, contents, parameters, ending, answered, signatures, order, lead_block, binding,
 )  # fmt: skip
 
 

@@ -46,8 +46,8 @@ class Memory:
     """Opaque string or call id to the reply that it came in."""
 
     def note(self, parts: Sequence[Part], case: Case) -> None:
-        """Remember one reply to one request."""
-        keys = [_key_of_part(part) for part in parts]
+        """Remember one reply to one request. Unsigned thinking is not remembered: the real host never sends it."""
+        keys = [_key_of_part(part) for part in parts if not (isinstance(part, Think) and part.signature is None)]
         order = squeeze([key or kind for key, kind in keys])
         sent = Sent(order, skeleton(case.body, len(case.messages)), tuple(opaque_of(b) for b in case.thinking_blocks()))
         self.by_key.update((key, sent) for key, _ in keys if key)

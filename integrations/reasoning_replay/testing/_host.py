@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Any
 
 from . import _claude_voice, _judges, _openrouter, _voices
@@ -54,6 +55,12 @@ class StrictHost:
             raise ValueError(f"strict_host: no host {name!r}; there are: {', '.join(sorted(JUDGES))}")
         judge = JUDGES[name]
         _check_options(name, judge, options)
+        missing = [package for package in judge.needs if find_spec(package) is None]
+        if missing:
+            raise ImportError(
+                f"strict_host({name!r}) is judged by {missing[0]}, which is not installed; "
+                "install it with: pip install 'reasoning-replay[testing]'"
+            )
         self.kind, self.judge = name, judge
         self.options: dict[str, Any] = {**judge.options, **options}
         self._defaults = (script, steps, dict(self.options))

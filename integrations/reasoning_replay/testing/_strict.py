@@ -49,6 +49,8 @@ class Judge:
     """The keys of a message in which the host looks for reasoning; elsewhere it is lost on it."""
     fails: Callable[[int], Refusal] = _unavailable
     """How the host says that it is out of order."""
+    needs: tuple[str, ...] = ()
+    """The packages of others that judge for us."""
     signs: bool = False
     """Whether the host signs its reasoning."""
     seals: bool = True
@@ -64,7 +66,7 @@ DEEPSEEK_VOICE: Final = Voice(silent="", opening={"role": "assistant", "content"
 
 JUDGES: Final[Mapping[str, Judge]] = {
     "deepseek": Judge(
-        law=by_body(_judges.deepseek_v4), voice=DEEPSEEK_VOICE, alias="deepseek", model="deepseek-v4-pro", seals=False,
+        law=by_body(_judges.deepseek_v4), needs=("deepseek_recipe",), voice=DEEPSEEK_VOICE, alias="deepseek", model="deepseek-v4-pro", seals=False,
         options={"filler": "any"},
         reads=("reasoning_content",),
         source="deepseek-recipe 0.2.0, ReasoningContentBehavior.Reject; filler modes: NousResearch/hermes-agent PR 17341, "
@@ -111,7 +113,7 @@ JUDGES: Final[Mapping[str, Judge]] = {
         date="2026-09-12", confidence="documented",
     ),
     "mistral": Judge(
-        law=by_body(_mistral.judge), alias="mistral", model="magistral-medium-latest", seals=False,
+        law=by_body(_mistral.judge), needs=("mistral_common",), alias="mistral", model="magistral-medium-latest", seals=False,
         voice=Voice(silent="", message=_voices.mistral_message, deltas=_voices.mistral_deltas),
         options={"reasoning_models": _mistral.REASONING}, new_call_id=_voices.short_call_id,
         reads=("content",),
