@@ -570,3 +570,27 @@ class TestStreams:
         thinking, used = collector.result()["content"]
         assert (thinking["thinking"], thinking["signature"], used["input"]) == ("A", "sig", {"x": 1})
         assert "reasoning_replay" in thinking["provider_specific_fields"]
+
+
+def test_a_null_reasoning_key_never_goes_on_the_wire():
+    message = {"role": "assistant", "content": "x", "reasoning_content": None, "reasoning": None, "thinking_blocks": None}
+    for host in ("api.groq.com", "api.deepseek.com", "somewhere.example"):
+        plan = prepare([user(), message], host=host, model="x", request={"thinking": {"type": "disabled"}})
+        assert plan.messages[1] == {"role": "assistant", "content": "x"}
+
+
+def test_a_later_layer_knows_where_the_turn_started_though_the_notes_are_gone():
+    here = Origin("somewhere.example", model="m")
+    messages = [user(), step("a", here, reasoning_content="A"), result("a"), {**user("note"), "turn": False}]
+    plan = prepare(messages, host=here.host, model="m", known=MemoryStore())
+    assert "turn" not in plan.messages[3]
+    assert prepare(plan.messages, host=here.host, model="m", known=plan.known).messages == plan.messages
+    longer = [*plan.messages, user("a turn of its own")]
+    assert "reasoning_content" not in prepare(longer, host=here.host, model="m", known=plan.known).messages[1]
+
+
+def test_a_message_with_only_its_own_reasoning_and_empty_content_is_shared():
+    own = {"role": "assistant", "content": "", "reasoning": "R"}
+    messages = [user(), own]
+    plan = prepare(messages, host="api.cerebras.ai", model="gpt-oss-120b", policy=Policy(unknown_origin="trust"))
+    assert plan.messages is messages

@@ -252,7 +252,7 @@ def _decide(shape: Message, case: _Case, *, inside: bool, scoped: bool) -> tuple
         return Decision(acts, remove=bare), False
     lacks = scoped and not any(writes is None or carrier in writes for carrier in kept)
     fill = _fill(case) if lacks else None
-    return Decision(acts, fill, blank_content=len(kept) > 0 and not shape.visible), lacks
+    return Decision(acts, fill, blank_content=shape.null and not shape.visible and len(kept) > 0), lacks
 
 
 def _remove_bare(acts: tuple[Act, ...], rule: Rule) -> str | None:
@@ -286,7 +286,7 @@ CHECKS: tuple[tuple[str, Callable[[Part, _Case], bool]], ...] = (
     ("sealed", lambda part, case: not case.returns(part, sealed=part.kind != "text")),
     ("not_taken", lambda part, case: part.carrier not in TAKEN.get(case.target.dialect, {part.carrier})),
     ("refused", lambda part, case: part.redacted and "redacted" in case.rule.refuses),
-    ("refused", lambda part, case: part.kind == "opaque" and case.rule.signature == "forbidden"),
+    ("refused", lambda part, case: part.kind != "text" and part.hollow and case.rule.signature == "forbidden"),
     ("unsigned", lambda part, case: part.kind == "text" and case.rule.signature == "required"),
     ("empty", lambda part, case: part.kind == "text" and part.value == "empty" and case.rule.empty == "omit"),
 )

@@ -33,6 +33,8 @@ class Part(NamedTuple):
     kind: Kind = "text"
     value: Value = "text"
     """`blank` is white space only, `empty` is a string of length 0 that is there."""
+    hollow: bool = False
+    """Nothing in it can be read: opaque, or signed with an empty text."""
     redacted: bool = False
     """A block that is opaque by its vendor's choice (some hosts refuse those)."""
     marked: bool = False
@@ -53,6 +55,8 @@ class Message(NamedTuple):
     """Keys that never go on the wire (our turn marks, a framework's own fields)."""
     lead: int = 0
     """How many blocks of reasoning it begins with, in the forms that have blocks."""
+    null: bool = False
+    """Its content is null, or an empty list: some hosts refuse that where nothing else is visible."""
     ordered: bool = False
     """The order of its blocks stands beside the mark, since the form cannot say it."""
 
@@ -67,6 +71,25 @@ class History(NamedTuple):
 
     def message(self, row: int) -> Message:
         return self.shapes[self.rows[row]]
+
+    def users(self, start: int = 0) -> int:
+        """How many user messages there are from a row on."""
+        numbers = {number for number, shape in enumerate(self.shapes) if shape.role == "user"}
+        return sum(number in numbers for number in self.rows[start:])
+
+    def with_start_of(self, users: int, users_in_turn: int) -> History:
+        """The history with its turn where a list of as many user messages had it.
+
+        For a list whose turn notes are gone, and whose messages a framework may have joined: rows cannot be compared,
+        users can. The very same history where the users are not as many.
+        """
+        if users_in_turn == 0 or self.users() != users:
+            return self
+        row = len(self.rows)
+        while users_in_turn:
+            row -= 1
+            users_in_turn -= self.message(row).role == "user"
+        return self if row == self.turn_start else self._replace(turn_start=row)
 
     def calls_tools(self) -> bool:
         """Whether any message called a tool."""

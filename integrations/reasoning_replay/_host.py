@@ -65,6 +65,10 @@ class When(NamedTuple):
     """A glob on the URL's path: Z.ai's coding plan has another default on the same host."""
 
 
+ALWAYS = When()
+"""The condition that holds for every request."""
+
+
 class Switch(NamedTuple):
     """A parameter of the request that changes the window (Moonshot's `thinking.keep`)."""
 
@@ -117,7 +121,7 @@ class Rule:
     """The id of the file that holds the rule."""
     models: tuple[str, ...] = ("*",)
     """Globs, case-insensitive; one without `/` is also tried on what follows the last `/` (Fireworks)."""
-    when: When = When()
+    when: When = ALWAYS
     """The condition besides the model's name."""
     dialect: Dialect = "chat"
     """The dialect of the host that the rule is for."""

@@ -67,9 +67,20 @@ class MemoryStore:
 class Overlay:
     """What one plan kept, over the store that it was made with. Never changed after it is made."""
 
-    def __init__(self, kept: Mapping[bytes, frozenset[Origin]], below: Known | None) -> None:
+    def __init__(
+        self,
+        kept: Mapping[bytes, frozenset[Origin]],
+        below: Known | None,
+        *,
+        users: int = 0,
+        users_in_turn: int = 0,
+    ) -> None:
         self._kept = kept
         self._below = below
+        self.users = users
+        """User messages in the planned list, whose turn notes are gone."""
+        self.users_in_turn = users_in_turn
+        """Of those, the ones from the start of the running turn on."""
 
     def note(self, digest: bytes, origin: Origin) -> None:
         if self._below is not None:

@@ -94,7 +94,13 @@ class Plan:
         """Every payload that this plan keeps, over the store that it was made with. Built on first use."""
         if self.work is None:
             return Overlay({}, None)
-        return Overlay(dict.fromkeys(map(digest, self.kept), frozenset({self.origin})), self.work.known)
+        history = self.work.draft.history
+        return Overlay(
+            dict.fromkeys(map(digest, self.kept), frozenset({self.origin})),
+            self.work.known,
+            users=history.users(),
+            users_in_turn=history.users(history.turn_start),
+        )
 
     @cached_property
     def kept(self) -> Counter[str]:

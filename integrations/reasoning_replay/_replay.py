@@ -15,7 +15,7 @@ from . import _engine
 from ._fallback import stripped
 from ._faults import fail_closed, tell
 from ._history import History, Message, Part, replace_rows
-from ._known import Known, default_store
+from ._known import Known, Overlay, default_store
 from ._origin import Origin, OriginError, Reach
 from ._plan import MissingReasoning, Plan, Work
 from ._report import Report
@@ -81,7 +81,10 @@ def _prepare(
 ) -> Plan:
     rows = listed(messages)
     history = _resolve(form.view(rows, policy.starts_turn), rows, form, _in_store(known))
-    choice = select(builtin(), target, request, policy=policy, hint=hint, used_tools=history.calls_tools(), path=path)
+    if isinstance(known, Overlay):
+        history = history.with_start_of(known.users, known.users_in_turn)
+    used = history.calls_tools()
+    choice = select(builtin(), target, request, policy=policy, hint=hint, used_tools=used, path=path)
     draft = _engine.plan(history, choice, target, _reach(choice, policy), policy, request)
     if draft.missing is not None:
         choice, draft = _lacking(choice, draft, target, policy, hint, path)
@@ -206,7 +209,8 @@ def confirm(messages: Any, plan: Plan, *, form: str | None = None, request: Mapp
         return replace(plan, messages=messages, request=request)
     find = _by_count(plan.kept, target)
     history = _resolve(_unmarked(shape.view(rows, None)), rows, shape, find, blanks=True)
-    history = history._replace(turn_start=_same_start(plan.work, history))
+    planned = plan.work.draft.history
+    history = history.with_start_of(planned.users(), planned.users(planned.turn_start))
     strict = replace(policy, unknown_origin="drop")
     loose = choice._replace(rule=replace(choice.rule, window="all"))
     draft = _engine.plan(history, loose, target, _reach(choice, strict), strict, request)
@@ -220,21 +224,6 @@ def _unmarked(history: History) -> History:
         for shape in history.shapes
     ]
     return history._replace(shapes=shapes)
-
-
-def _same_start(work: Work, history: History) -> int:
-    """Where the turn starts on the wire: as many user messages from the end as in the caller's list.
-
-    The wire has no turn notes, and frameworks join messages, so rows cannot be compared; where the wire has fewer
-    user messages than that, its own count stands.
-    """
-    planned = work.draft.history
-    users = sum(planned.message(row).role == "user" for row in range(planned.turn_start, len(planned.rows)))
-    for row in range(len(history.rows) - 1, -1, -1):
-        users -= history.message(row).role == "user"
-        if users == 0:
-            return min(row, history.turn_start)
-    return history.turn_start
 
 
 def _fallback_plan(

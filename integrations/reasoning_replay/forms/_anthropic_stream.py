@@ -15,7 +15,7 @@ from ._carriers import block_code
 
 _JOINED = {"thinking_delta": "thinking", "text_delta": "text", "signature_delta": "signature"}
 """Delta type → the block's field that it lengthens."""
-_SEALED = frozenset({"signed", "redacted", "opaque"})
+_SEALED = frozenset({"signed", "hollow", "redacted", "opaque"})
 
 
 class AnthropicStream:

@@ -1,6 +1,6 @@
 """The carriers of the chat forms: how each holds reasoning, told as codes, and how a part is taken out.
 
-A code is one letter's worth of what a value is: `text`, `blank`, `empty`, `signed`, `opaque`, `redacted`.
+A code says what a value is: `text`, `blank`, `empty`, `signed`, `hollow` (signed, no text), `opaque`, `redacted`.
 The tables here are read by `view` (codes), `payload` and `apply`; a new carrier is a line in LISTS or STRINGS.
 Shapes: litellm 1.110.2 `types/utils.py`; OpenRouter's SDK 1.3.19 `ReasoningDetail`; Mistral's SDK 3.7 `ThinkChunk`.
 """
@@ -23,19 +23,19 @@ THOUGHT = "__thought__"
 """LiteLLM appends a Gemini signature to a tool call's id behind this."""
 
 _PARTS: dict[str, tuple[Any, ...]] = {
-    "text": ("text", "text", False),
-    "blank": ("text", "blank", False),
-    "empty": ("text", "empty", False),
-    "signed": ("signed", "text", False),
-    "opaque": ("opaque", "text", False),
-    "redacted": ("opaque", "text", True),
+    "text": ("text", "text", False, False),
+    "blank": ("text", "blank", False, False),
+    "empty": ("text", "empty", False, False),
+    "signed": ("signed", "text", False, False),
+    "hollow": ("signed", "text", True, False),
+    "opaque": ("opaque", "text", True, False),
+    "redacted": ("opaque", "text", True, True),
 }
 
 
 def part_of(carrier: str, item: int | None, code: str) -> Part:
     """The part that a code stands for."""
-    kind, value, redacted = _PARTS[code]
-    return Part(carrier, item, kind, value, redacted)
+    return Part(carrier, item, *_PARTS[code])
 
 
 def text_of(value: object) -> str:
@@ -61,7 +61,11 @@ def block_code(block: object) -> str | None:
         return "redacted"
     if kind == "reasoning":
         return "opaque" if "signature" in canonical(block) or "encrypted" in canonical(block) else "text"
-    return "signed" if _signature(block) is not None else shape_value(text_of(block.get("thinking")))
+    return _text_code(text_of(block.get("thinking")), _signature(block))
+
+
+def _text_code(text: str, signature: str | None) -> str:
+    return shape_value(text) if signature is None else "signed" if text != "" else "hollow"
 
 
 def block_payload(block: Mapping[str, Any]) -> str:
@@ -80,7 +84,7 @@ def detail_code(detail: object) -> str:
         return "opaque"
     kind = detail.get("type")
     if kind == "reasoning.text":
-        return "signed" if _signature(detail) is not None else shape_value(text_of(detail.get("text")))
+        return _text_code(text_of(detail.get("text")), _signature(detail))
     return shape_value(text_of(detail.get("summary"))) if kind == "reasoning.summary" else "opaque"
 
 
@@ -89,7 +93,7 @@ def _detail_payload(detail: Any) -> str:
     if code == "opaque":
         return f"\0{canonical(detail)}"
     text = text_of(detail.get("text") if detail.get("type") == "reasoning.text" else detail.get("summary"))
-    return text if code != "signed" else f"{text}\0{detail['signature']}"
+    return f"{text}\0{detail['signature']}" if code in ("signed", "hollow") else text
 
 
 def _item_code(item: object) -> str:

@@ -156,8 +156,9 @@ class _Reader:
             called,
             called or len(content or ()) > len(inside) or any(message.get(name) is not None for name in _SPOKEN),
             _with_origin(parts, fields.get(MARK)),
-            look.spare,
+            (*look.spare, *(name for name in (*look.strings, *look.lists) if message[name] is None)),
             _lead(inside, look.lists, message, fields.get(LAYOUT)),
+            content is None or content == [],
             self.litellm and LAYOUT in fields and not inside and isinstance(content, str),
         )
 
