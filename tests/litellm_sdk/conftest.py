@@ -4,8 +4,8 @@ import logging
 
 import litellm
 import pytest
-from litellm_calls import LISTS, standing
 
+from litellm_calls import LISTS, standing
 from reasoning_replay import Policy
 from reasoning_replay._known import forget_warnings
 from reasoning_replay.litellm import ReasoningReplay

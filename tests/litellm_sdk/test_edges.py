@@ -6,9 +6,9 @@ import logging
 import litellm
 import pytest
 from litellm.caching import caching_handler
-from litellm_calls import MODES, TOOLS, append, collected, go_on, router, run, target, turn
 
 import reasoning_replay
+from litellm_calls import MODES, TOOLS, append, collected, go_on, router, run, target, turn
 from reasoning_replay import Origin, Policy, adopt
 from reasoning_replay.litellm import MissingReasoning, ReasoningReplay, report_of
 from reasoning_replay.testing import Reply, Text, call, canaries_in, think
@@ -110,7 +110,9 @@ def test_a_cache_hit_is_never_stamped_with_the_called_host(mode, cache, strict_h
     run(_settled())
     again = MODES[mode](host, question)
     if len(host.requests) == 1:  # else LiteLLM did not cache it
-        marks = [(m.get("provider_specific_fields") or {}).get("reasoning_replay") for m in (first, again.choices[0].message)]
+        marks = [
+            (m.get("provider_specific_fields") or {}).get("reasoning_replay") for m in (first, again.choices[0].message)
+        ]
         assert marks[1] in (None, marks[0])
         assert report_of(again) is None or mode.endswith("stream")
     other = strict_hosts("deepseek")

@@ -1,6 +1,7 @@
 """In and out: construction, a second policy, `uninstall` and `litellm.callbacks.clear()`, missing places, others' callbacks."""
 
 import copy
+import functools
 import json
 import logging
 import subprocess
@@ -10,9 +11,9 @@ import time
 import litellm
 import pytest
 from litellm.integrations.custom_logger import CustomLogger
-from litellm_calls import LISTS, MODES, append, go_on, run, standing, target, turn
 
 import reasoning_replay.litellm
+from litellm_calls import LISTS, MODES, append, go_on, run, standing, target, turn
 from reasoning_replay import Policy
 from reasoning_replay.litellm import ReasoningReplay, _patches, report_of
 from reasoning_replay.testing import canaries_in
@@ -203,7 +204,7 @@ def test_where_somebody_wrapped_a_patch_ours_stays_and_does_nothing(strict_hosts
     callback = install(host)
     ours = litellm.main.CompletionDispatchContext
     try:
-        litellm.main.CompletionDispatchContext = lambda **fields: ours(**fields)
+        litellm.main.CompletionDispatchContext = functools.partial(ours)  # somebody wraps it
         callback.uninstall()
         reply = MODES["sync"](host, [{"role": "user", "content": "q"}])
         assert report_of(reply) is None

@@ -5,8 +5,8 @@ from itertools import permutations
 
 import litellm
 import pytest
-from litellm_calls import MODES, PROVIDERS, TOOLS, append, go_on, router, run, target, turn
 
+from litellm_calls import MODES, PROVIDERS, TOOLS, append, go_on, router, run, target, turn
 from reasoning_replay.testing import Reply, call, canaries_in, think
 from reasoning_replay.testing._script import agent
 
@@ -27,7 +27,9 @@ def test_deepseek_gets_every_turn_back_over_three_user_turns(mode, strict_hosts,
         turn(mode, host, messages, text)
     assert [200] * 9 == statuses(host)
     assert [] == host.lost()
-    assert sorted(canaries_in(host.last.prompt)) == sorted(set(host.issued) - set(canaries_in(json.dumps(host.last.reply))))
+    assert sorted(canaries_in(host.last.prompt)) == sorted(
+        set(host.issued) - set(canaries_in(json.dumps(host.last.reply)))
+    )
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -51,7 +53,9 @@ def _away_and_back(mode, first, second):
 
 @pytest.mark.parametrize("mode", QUICK)
 @pytest.mark.parametrize(("here", "there"), list(permutations(HOSTS, 2)), ids=str)
-def test_a_loop_that_moves_away_and_back_takes_nothing_along_and_finds_its_own(here, there, mode, strict_hosts, install):
+def test_a_loop_that_moves_away_and_back_takes_nothing_along_and_finds_its_own(
+    here, there, mode, strict_hosts, install
+):
     first, second = strict_hosts(here, steps=3), strict_hosts(there, steps=3)
     install(first, second)
     _away_and_back(mode, first, second)

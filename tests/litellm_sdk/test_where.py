@@ -3,8 +3,8 @@
 import litellm
 import openai
 import pytest
-from litellm_calls import MODES, TOOLS, append, go_on, run, target
 
+from litellm_calls import MODES, TOOLS, append, go_on, run, target
 from reasoning_replay import Origin, adopt
 
 OVERRIDES = {
@@ -47,7 +47,9 @@ def history_of(origin):
         "tool_calls": [CALL],
         "reasoning_content": "CANARY-written-elsewhere",
         "thinking_blocks": [BLOCK],
-        "provider_specific_fields": {"reasoning_details": [{"type": "reasoning.text", "text": "CANARY-written-elsewhere"}]},
+        "provider_specific_fields": {
+            "reasoning_details": [{"type": "reasoning.text", "text": "CANARY-written-elsewhere"}]
+        },
     }
     asked = {"role": "user", "content": "How is the weather?"}
     answered = {"role": "tool", "tool_call_id": "call_1", "content": "3C"}

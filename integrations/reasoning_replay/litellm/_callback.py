@@ -35,7 +35,7 @@ _STREAM = "_reasoning_replay"
 _CHAT_KINDS = frozenset({"thinking", "redacted_thinking", "text", "tool_use"})
 
 
-class MissingReasoning(_plan.MissingReasoning, litellm.exceptions.BadRequestError):  # type: ignore[misc]
+class MissingReasoning(_plan.MissingReasoning, litellm.exceptions.BadRequestError):
     """`Policy(missing="raise")`: reasoning that the host demands is not at hand; nothing was sent.
 
     Also a `BadRequestError`: LiteLLM hands its own errors through as they are and does not send them again.
@@ -63,7 +63,7 @@ class _Planned:
         return object, ()
 
 
-class ReasoningReplay(CustomLogger):  # type: ignore[misc]
+class ReasoningReplay(CustomLogger):
     """`litellm.callbacks.append(ReasoningReplay())` is all that a program does.
 
     The same policy twice gives the same callback. A second policy raises ValueError, since LiteLLM's callbacks are
@@ -180,12 +180,15 @@ class ReasoningReplay(CustomLogger):  # type: ignore[misc]
         body, url = extra.get("complete_input_dict"), extra.get("api_base")
         provider, name = str(kwargs.get("custom_llm_provider") or ""), str(kwargs.get("model") or "")
         carrier = carrier_of(provider, name)
-        if carrier.wire is None or url is None or not isinstance(body, dict) or not isinstance(body.get("messages"), list):
+        if (
+            carrier.wire is None
+            or url is None
+            or not isinstance(body, dict)
+            or not isinstance(body.get("messages"), list)
+        ):
             return
         plan = self._plan_for(str(url), carrier.dialect, name, messages, kwargs, hint_of(provider, carrier), body)
         kwargs[REPORT] = plan.report
-        if body["messages"] == plan.messages:
-            return  # as layer 1 left them: nothing to confirm
         confirmed = _replay.confirm_safely(body["messages"], plan, form=carrier.wire, request=body)
         _write_body(body, confirmed)
 
@@ -290,7 +293,8 @@ def _as_dict(request: Mapping[str, Any] | None, given: Any) -> Any:
 
 def _write_body(body: dict[str, Any], plan: _plan.Plan) -> None:
     """Writes a confirmed plan into the very dict that LiteLLM is about to send."""
-    body["messages"] = plan.messages
+    if plan.messages is not body["messages"]:
+        body["messages"] = plan.messages
     request = plan.request
     if request is None or request is body:
         return
@@ -300,7 +304,7 @@ def _write_body(body: dict[str, Any], plan: _plan.Plan) -> None:
 
 
 def _order_of(message: Any, raw: Any) -> list[str] | None:
-    """The order of an interleaved reply, from its raw text; None for thinking, text, tool calls, which needs no note."""
+    """The order of an interleaved reply, from its raw text; None for the usual one, which needs no note."""
     if not isinstance(raw, str) or getattr(message, "thinking_blocks", None) is None:
         return None
     try:
@@ -310,5 +314,7 @@ def _order_of(message: Any, raw: Any) -> list[str] | None:
         return None
     if not _CHAT_KINDS.issuperset(kinds):
         return None
-    named = [(kind.replace("redacted_", ""), len(block.get("text") or "")) for kind, block in zip(kinds, blocks, strict=True)]
+    named = [
+        (kind.replace("redacted_", ""), len(block.get("text") or "")) for kind, block in zip(kinds, blocks, strict=True)
+    ]
     return layout_of(named)

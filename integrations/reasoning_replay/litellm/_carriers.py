@@ -79,9 +79,7 @@ REGIONS: dict[str, tuple[str, ...]] = {
 @lru_cache(maxsize=1024)
 def carrier_of(provider: str, model: str) -> Carrier:
     """The first row for this provider and model."""
-    return next(
-        row for row in CARRIERS if row.provider in (provider, "*") and fnmatchcase(model.lower(), row.model)
-    )
+    return next(row for row in CARRIERS if row.provider in (provider, "*") and fnmatchcase(model.lower(), row.model))
 
 
 def hint_of(provider: str, carrier: Carrier) -> str | None:

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple, Protocol
 
-from .._known import first_time
 from .._faults import fail_closed
+from .._known import first_time
 from ._stream import joined_blocks
 
 _log = logging.getLogger("reasoning_replay")
@@ -145,7 +145,7 @@ def _glues_blocks(original: Callable[..., Any]) -> bool:
     chunks = [{"choices": [{"delta": {"thinking_blocks": [fragment]}}]} for fragment in fragments]
     try:
         found = original(None, chunks)
-    except Exception:  # noqa: BLE001 -- a probe: whatever it does, it does not what we need
+    except (AttributeError, KeyError, TypeError, ValueError):
         return True
     return [block.get("thinking") for block in found or ()] != ["a", "b"]
 
@@ -161,7 +161,7 @@ PATCHES = (
         "litellm.completion_extras.litellm_responses_transformation.handler:ResponsesToCompletionBridgeHandler.completion",
         "requests that LiteLLM sends to the Responses API in place of chat",
         _bridge,
-        lambda found: callable(found),
+        callable,
     ),
     Patch(
         "litellm.utils:update_response_metadata",
@@ -219,7 +219,9 @@ def install(hooks: Hooks) -> list[Installed]:
             setattr(owner, name, now)
             done.append(Installed(owner, name, found, now))
     if missing and first_time(("litellm patches", *missing)):
-        _log.warning("reasoning-replay: this LiteLLM has no place for some patches; not covered: %s", "; ".join(missing))
+        _log.warning(
+            "reasoning-replay: this LiteLLM has no place for some patches; not covered: %s", "; ".join(missing)
+        )
     return done
 
 

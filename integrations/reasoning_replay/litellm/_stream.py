@@ -1,18 +1,18 @@
 """A stream on its way to the caller: what LiteLLM's chunks and its builder lose is written onto the last chunk.
 
-`litellm.stream_chunk_builder` keeps the last value of each key in `delta.provider_specific_fields`: the mark, the merged
-`reasoning_details` and the order of an interleaved reply ride there, on the chunk with the finish reason. A stream with
-readable reasoning alone carries its mark from the first reasoning on, so that a broken one still replays; anything
-sealed is marked at the finish only. Nothing here is ever visible text.
+`litellm.stream_chunk_builder` keeps the last value of each key in `delta.provider_specific_fields`: the mark, the
+merged `reasoning_details` and the order of an interleaved reply ride there, on the chunk with the finish reason. A
+stream with readable reasoning alone carries its mark from the first reasoning on, so that a broken one still replays;
+anything sealed is marked at the finish only. Nothing here is ever visible text.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from .._capture import Collector
 from .._known import Known
 from .._origin import MARK, Origin, to_mark
-from .._capture import Collector
 from ..forms import LAYOUT, PSF
 
 CARRIED = (MARK, "reasoning_details", LAYOUT)
@@ -114,4 +114,5 @@ def joined_blocks(chunks: Any) -> list[dict[str, Any]] | None:
 
 def _fragments(chunks: Any) -> list[Any]:
     deltas = (choice.get("delta") or {} for chunk in chunks for choice in chunk["choices"])
-    return [fragment for delta in deltas for fragment in delta.get("thinking_blocks") or ()]
+    lists = (delta.get("thinking_blocks") for delta in deltas)
+    return [fragment for fragments in lists if fragments is not None for fragment in fragments]

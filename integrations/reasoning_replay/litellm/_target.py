@@ -17,7 +17,9 @@ from .._origin import Origin, OriginError
 from ._carriers import GLOBAL_BASE, REGIONS, Carrier, carrier_of
 
 
-def predicted_url(provider: str, carrier: Carrier, base: object, client: object, params: Mapping[str, Any]) -> str | None:
+def predicted_url(
+    provider: str, carrier: Carrier, base: object, client: object, params: Mapping[str, Any]
+) -> str | None:
     """The base URL that a call will go to; `custom:<provider>` for a handler of the caller's own, None: not known."""
     own = getattr(client, "base_url", None)  # an OpenAI client's base wins over the call's own
     first = litellm.api_base if carrier.global_first else None

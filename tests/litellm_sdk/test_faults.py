@@ -1,0 +1,137 @@
+"""A fault of ours costs the reasoning of one call, never the call: each step is made to fail in turn."""
+
+import logging
+
+import litellm
+import pytest
+
+from litellm_calls import MODES, append, target
+from reasoning_replay import _engine, _replay
+from reasoning_replay.litellm import _callback, _patches
+from reasoning_replay.testing import canaries_in
+
+
+class Broken(RuntimeError):
+    """The fault. Its text must be in no log."""
+
+
+def _broken(*args, **kwargs):
+    raise Broken("CANARY-in-the-text-of-a-fault")
+
+
+def _breaks_view(monkeypatch):
+    _break_form(monkeypatch, "view")
+
+
+def _breaks_apply(monkeypatch):
+    _break_form(monkeypatch, "apply")
+
+
+def _break_form(monkeypatch, step):
+    whole = _replay.form_for
+    broken = {step: _broken}
+    monkeypatch.setattr(_replay, "form_for", lambda name, dialect: whole(name, dialect)._replace(**broken))
+
+
+STEPS = {
+    "view": _breaks_view,
+    "resolve": lambda patch: patch.setattr(_replay, "_resolve", _broken),
+    "select": lambda patch: patch.setattr(_replay, "select", _broken),
+    "plan": lambda patch: patch.setattr(_engine, "plan", _broken),
+    "apply": _breaks_apply,
+    "loading a rule": lambda patch: patch.setattr(_replay, "builtin", _broken),
+}
+
+
+@pytest.mark.faulty(reason="that is what is tried")
+@pytest.mark.parametrize("mode", ["sync", "async", "stream", "async stream", "router", "async router"])
+@pytest.mark.parametrize("kind", ["deepseek", "anthropic"])
+@pytest.mark.parametrize("step", STEPS)
+def test_a_step_that_fails_costs_the_reasoning_and_not_the_call(
+    step, kind, mode, strict_hosts, install, monkeypatch, caplog
+):
+    host = strict_hosts(kind, steps=4)
+    install(host)
+    messages = [{"role": "user", "content": "How is the weather?"}]
+    append(messages, MODES[mode](host, messages))
+    with monkeypatch.context() as patch, caplog.at_level(logging.WARNING, "reasoning_replay"):
+        STEPS[step](patch)
+        for _ in range(2):
+            MODES[mode](host, messages)
+    assert [] == host.refusals
+    assert [] == canaries_in(host.last.raw.decode())
+    said = [record for record in caplog.records if record.name == "reasoning_replay"]
+    assert 1 == len(said)
+    assert "Broken inside reasoning-replay" in said[0].getMessage()
+    assert said[0].exc_info is None
+    MODES[mode](host, messages)
+    assert [] == host.refusals
+
+
+ANNOTATIONS = ("replied", "chunk_arrived", "chunk_leaves")
+
+
+@pytest.mark.faulty(reason="that is what is tried")
+@pytest.mark.parametrize("mode", ["sync", "async", "stream", "async stream"])
+@pytest.mark.parametrize("name", ANNOTATIONS)
+def test_a_fault_over_a_reply_leaves_the_reply_to_the_caller(name, mode, strict_hosts, install, monkeypatch):
+    host = strict_hosts("deepseek")
+    install(host)
+    monkeypatch.setattr(_callback.ReasoningReplay, name, _broken)
+    reply = MODES[mode](host, [{"role": "user", "content": "q"}])
+    assert [] != canaries_in(reply.choices[0].message.reasoning_content)
+
+
+@pytest.mark.faulty(reason="that is what is tried")
+@pytest.mark.parametrize("mode", ["sync", "async", "stream", "async stream"])
+def test_a_fault_while_a_reply_is_read_leaves_it_unmarked(mode, strict_hosts, install, monkeypatch):
+    from reasoning_replay import _capture
+
+    host = strict_hosts("deepseek")
+    install(host)
+    monkeypatch.setattr(_capture, "_captured", _broken)
+    messages = [{"role": "user", "content": "q"}]
+    append(messages, MODES[mode](host, messages))
+    monkeypatch.undo()
+    MODES[mode](host, messages)
+    assert [] == host.refusals
+
+
+@pytest.mark.faulty(reason="that is what is tried")
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_what_no_host_would_take_goes_the_fallbacks_way(mode, strict_hosts, install):
+    host = strict_hosts("unknown")
+    install(host)
+    strange = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a", "reasoning_content": 7}]
+    MODES[mode](host, [*strange, {"role": "user", "content": "r"}])
+    assert "reasoning_content" not in host.last.messages[1]
+
+
+def test_a_builder_that_already_keeps_blocks_apart_is_not_patched():
+    def apart(self, chunks):
+        return [{"thinking": "a"}, {"thinking": "b"}]
+
+    assert not _patches._glues_blocks(apart)
+    assert _patches._glues_blocks(lambda self, chunks: [])
+
+
+def test_a_place_whose_function_has_changed_is_not_patched(strict_hosts, install, monkeypatch, caplog):
+    import litellm.utils
+
+    with monkeypatch.context() as patch, caplog.at_level(logging.WARNING, "reasoning_replay"):
+        patch.setattr(litellm.utils, "update_response_metadata", lambda *, reply: None)
+        install().uninstall()
+    assert ["marks on replies that do not stream"] == [
+        record.getMessage().rpartition(": ")[2] for record in caplog.records if "no place" in record.getMessage()
+    ]
+
+
+def test_a_policy_that_names_a_file_that_is_not_there_says_so(strict_hosts):
+    from reasoning_replay import Policy
+    from reasoning_replay.litellm import ReasoningReplay
+
+    host = strict_hosts("unknown")
+    litellm.callbacks.append(ReasoningReplay(Policy(aliases={host.name: "deepsek"})))
+    with pytest.raises(Exception, match="did you mean 'deepseek'"):
+        litellm.completion(**target(host), messages=[{"role": "user", "content": "q"}])
+    assert [] == host.requests
