@@ -6,6 +6,7 @@ import copy
 import json
 import logging
 import pickle
+from typing import ClassVar
 
 import pytest
 
@@ -106,7 +107,12 @@ def test_deepseek_gets_the_running_turns_reasoning_back(model, request_, sent):
 def test_an_empty_string_from_the_host_goes_back_as_an_empty_string_and_a_reply_without_the_field_gets_none():
     origin = Origin("api.moonshot.ai", model="kimi-k3")
     plan = prepare(
-        [user(), step("a", origin, reasoning_content=""), result("a"), capture({"role": "assistant", "content": "x"}, origin)],
+        [
+            user(),
+            step("a", origin, reasoning_content=""),
+            result("a"),
+            capture({"role": "assistant", "content": "x"}, origin),
+        ],
         host="api.moonshot.ai",
         model="kimi-k3",
     )
@@ -191,8 +197,10 @@ class TestUnknownOrigin:
             for _ in range(3):
                 assert fields(to_deepseek(list(self.MESSAGES))) == [""]
         assert [record.getMessage() for record in caplog.records] == [
-            "api.deepseek.com: reasoning of 1 message(s) was left out, since nothing says which host wrote it; "
-            "reasoning_replay.adopt(messages, origin) marks a history that you trust (said once)"
+            (
+                "api.deepseek.com: reasoning of 1 message(s) was left out, since nothing says which host wrote it; "
+                "reasoning_replay.adopt(messages, origin) marks a history that you trust (said once)"
+            )
         ]
 
     def test_the_policy_trusts_it(self):
@@ -253,7 +261,13 @@ class TestRouter:
 
     def test_details_are_lifted_from_litellms_field_and_unsigned_claude_text_goes(self):
         origin = Origin("openrouter.ai", model="anthropic/claude-opus-5")
-        signed = {"type": "reasoning.text", "text": "S", "signature": "sig", "format": "anthropic-claude-v1", "index": 0}
+        signed = {
+            "type": "reasoning.text",
+            "text": "S",
+            "signature": "sig",
+            "format": "anthropic-claude-v1",
+            "index": 0,
+        }
         sealed = {"type": "reasoning.encrypted", "data": "blob", "format": "anthropic-claude-v1", "index": 1}
         loose = {"type": "reasoning.text", "text": "loose", "format": "anthropic-claude-v1", "index": 2}
         message = {
@@ -356,7 +370,7 @@ class TestBareMessages:
 class TestSignaturesOnToolCalls:
     """A Gemini signature rides on the call, in three places at once under LiteLLM."""
 
-    CALL = {
+    CALL: ClassVar = {
         **call("c1__thought__SIG"),
         "provider_specific_fields": {"thought_signature": "SIG"},
         "extra_content": {"google": {"thought_signature": "SIG"}},
@@ -452,11 +466,11 @@ class TestBadInput:
         assert str(caught.value) == message
 
     def test_an_unknown_policy_value_is_refused(self):
-        with pytest.raises(BadPolicy, match="allowed|one of|must be"):
+        with pytest.raises(BadPolicy, match=r"allowed|one of|must be"):
             Policy(missing="maybe")
 
     def test_an_unknown_form_is_refused(self):
-        with pytest.raises(HistoryError, match="form 'xml': not known; allowed: chat, litellm, anthropic"):
+        with pytest.raises(HistoryError, match=r"form 'xml': not known; allowed: chat, litellm, anthropic"):
             prepare([], host="x", form="xml")
 
     def test_a_reply_that_is_none_is_refused(self):
@@ -573,7 +587,13 @@ class TestStreams:
 
 
 def test_a_null_reasoning_key_never_goes_on_the_wire():
-    message = {"role": "assistant", "content": "x", "reasoning_content": None, "reasoning": None, "thinking_blocks": None}
+    message = {
+        "role": "assistant",
+        "content": "x",
+        "reasoning_content": None,
+        "reasoning": None,
+        "thinking_blocks": None,
+    }
     for host in ("api.groq.com", "api.deepseek.com", "somewhere.example"):
         plan = prepare([user(), message], host=host, model="x", request={"thinking": {"type": "disabled"}})
         assert plan.messages[1] == {"role": "assistant", "content": "x"}

@@ -1,0 +1,189 @@
+"""Checks that a host makes of the request when reasoning is on, and what is done about each."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import pytest
+
+from reasoning_replay import Origin, capture, prepare
+
+CLAUDE = Origin("api.anthropic.com", dialect="anthropic", model="claude-sonnet-4-5")
+ELSEWHERE = Origin("api.z.ai", dialect="anthropic", model="glm-5")
+MANUAL = {"thinking": {"type": "enabled", "budget_tokens": 2048}, "max_tokens": 4096, "tools": [{"name": "f"}]}
+ADAPTIVE = {**MANUAL, "thinking": {"type": "adaptive"}}
+EDITS = {"context_management": {"edits": [{"type": "clear_thinking_20251015", "keep": "all"}]}}
+
+
+def user(text="go"):
+    return {"role": "user", "content": text}
+
+
+def thinking(text="T", signature="sig", **more):
+    return {"type": "thinking", "thinking": text, "signature": signature, **more}
+
+
+def used(name="a"):
+    return {"type": "tool_use", "id": name, "name": "f", "input": {}}
+
+
+def result(name="a"):
+    return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": name, "content": "3"}]}
+
+
+def reply(*blocks, origin=CLAUDE):
+    message = {"role": "assistant", "content": list(blocks)}
+    return message if origin is None else capture(message, origin)
+
+
+def to_claude(messages, request=MANUAL, model="claude-sonnet-4-5"):
+    return prepare(messages, host="api.anthropic.com", dialect="anthropic", model=model, request=request)
+
+
+def kinds(plan):
+    return [
+        [block["type"] for block in message["content"]] for message in plan.messages if message["role"] == "assistant"
+    ]
+
+
+def guards(plan):
+    return [row.reason for row in plan.report.rows if row.action == "guard"]
+
+
+OWN_LOOP = [user(), reply(thinking(), used()), result()]
+FOREIGN_LOOP = [user(), reply(thinking(), used(), origin=ELSEWHERE), result()]
+
+
+def test_a_loop_that_begins_with_its_own_block_keeps_block_and_thinking():
+    plan = to_claude(OWN_LOOP)
+    assert plan.messages[1]["content"] == [thinking(), used()]
+    assert plan.request is MANUAL
+    assert guards(plan) == []
+
+
+def test_a_loop_begun_elsewhere_goes_on_without_thinking_under_manual_thinking():
+    plan = to_claude(FOREIGN_LOOP, {**MANUAL, **EDITS})
+    assert kinds(plan) == [["tool_use"]]
+    assert plan.request == {"max_tokens": 4096, "tools": [{"name": "f"}]}
+    assert guards(plan) == ["lead_block"]
+
+
+def test_a_loop_begun_elsewhere_keeps_thinking_under_adaptive_thinking():
+    plan = to_claude(FOREIGN_LOOP, ADAPTIVE, "claude-opus-5")
+    assert kinds(plan) == [["tool_use"]]
+    assert plan.request is ADAPTIVE
+
+
+def test_own_earlier_blocks_go_too_when_thinking_is_switched_off():
+    messages = [*OWN_LOOP, reply(used("b"), origin=None), result("b")]
+    plan = to_claude(messages)
+    assert kinds(plan) == [["tool_use"], ["tool_use"]]
+    assert "thinking" not in plan.request
+
+
+def test_a_block_that_leads_only_before_an_unsigned_one_is_dropped_does_not_lead():
+    plan = to_claude(
+        [user(), reply(thinking(signature=""), {"type": "text", "text": "x"}, thinking(), used()), result()]
+    )
+    assert guards(plan) == ["lead_block"]
+
+
+@pytest.mark.parametrize("choice", [{"type": "any"}, {"type": "tool", "name": "f"}, "required"])
+def test_a_forced_tool_switches_manual_thinking_off(choice):
+    plan = to_claude(OWN_LOOP, {**MANUAL, "tool_choice": choice})
+    assert guards(plan) == ["forced_tools"]
+    assert kinds(plan) == [["tool_use"]]
+    assert "thinking" not in plan.request
+    assert guards(to_claude(OWN_LOOP, {**ADAPTIVE, "tool_choice": choice}, "claude-opus-5")) == []
+    assert guards(to_claude(OWN_LOOP, {**MANUAL, "tool_choice": {"type": "auto"}})) == []
+
+
+@pytest.mark.parametrize(
+    ("limit", "thinking_left"),
+    [
+        (4096, {"type": "enabled", "budget_tokens": 2048}),
+        (2048, {"type": "enabled", "budget_tokens": 2047}),
+        (1025, {"type": "enabled", "budget_tokens": 1024}),
+        (1024, None),
+        (10, None),
+    ],
+)
+def test_the_budget_is_capped_while_there_is_room_else_thinking_goes(limit, thinking_left):
+    plan = to_claude(OWN_LOOP, {**MANUAL, "max_tokens": limit})
+    assert plan.request.get("thinking") == thinking_left
+    assert kinds(plan) == [["tool_use"]] if thinking_left is None else [["thinking", "tool_use"]]
+
+
+def test_with_interleaved_thinking_the_budget_may_exceed_the_limit():
+    request = {**MANUAL, "max_tokens": 1500, "extra_headers": {"anthropic-beta": "interleaved-thinking-2025-05-14"}}
+    assert to_claude(OWN_LOOP, request).request is request
+
+
+def test_other_edits_of_the_context_stay_when_thinking_goes():
+    tools = {"type": "clear_tool_uses_20250919"}
+    request = {**MANUAL, "context_management": {"edits": [*EDITS["context_management"]["edits"], tools]}}
+    assert to_claude(FOREIGN_LOOP, request).request["context_management"] == {"edits": [tools]}
+
+
+class TestBlocks:
+    def test_signed_redacted_and_omitted_blocks_go_back_byte_for_byte_before_their_call(self):
+        blocks = [thinking(""), {"type": "redacted_thinking", "data": "blob"}, thinking("U", "sig2"), used()]
+        plan = to_claude([user(), reply(*blocks), result()])
+        assert plan.messages[1]["content"] == blocks
+
+    def test_unsigned_and_foreign_blocks_go_and_interleaved_order_stays(self):
+        text = {"type": "text", "text": "hm"}
+        blocks = [thinking("A", "s1"), thinking("loose", ""), text, thinking("B", "s2"), used()]
+        plan = to_claude([user(), reply(*blocks), result()])
+        assert plan.messages[1]["content"] == [blocks[0], text, blocks[3], used()]
+
+    def test_nothing_of_a_block_without_the_signature_key_is_sent(self):
+        plan = to_claude(
+            [user(), reply({"type": "thinking", "thinking": "x"}, used()), result()], ADAPTIVE, "claude-opus-5"
+        )
+        assert kinds(plan) == [["tool_use"]]
+
+    POINT: ClassVar = {"type": "ephemeral"}
+
+    def test_a_cache_point_on_a_block_that_goes_moves_to_its_neighbour(self):
+        text = {"type": "text", "text": "hm"}
+        foreign = thinking(cache_control=self.POINT)
+        after = to_claude([user(), reply(text, foreign, origin=ELSEWHERE)], ADAPTIVE, "claude-opus-5")
+        assert after.messages[1]["content"] == [{**text, "cache_control": self.POINT}]
+        before = to_claude([user(), reply(foreign, text, origin=ELSEWHERE)], ADAPTIVE, "claude-opus-5")
+        assert before.messages[1]["content"] == [{**text, "cache_control": self.POINT}]
+
+    def test_a_cache_point_on_a_message_that_goes_moves_to_the_message_before(self):
+        lone = reply(thinking(cache_control=self.POINT), origin=ELSEWHERE)
+        plan = to_claude([user("a"), lone, user("b")], ADAPTIVE, "claude-opus-5")
+        assert plan.messages == [
+            {"role": "user", "content": [{"type": "text", "text": "a", "cache_control": self.POINT}]},
+            user("b"),
+        ]
+
+    def test_a_host_that_imitates_claude_gets_an_empty_block_where_it_demands_one(self):
+        plan = prepare(
+            FOREIGN_LOOP, host="api.deepseek.com", dialect="anthropic", model="deepseek-v4-pro", request=ADAPTIVE
+        )
+        assert plan.messages[1]["content"] == [thinking("", ""), used()]
+
+    def test_a_redacted_block_goes_where_the_host_refuses_it(self):
+        here = Origin("api.deepseek.com", dialect="anthropic", model="deepseek-v4-pro")
+        mine = reply(thinking(), {"type": "redacted_thinking", "data": "x"}, used(), origin=here)
+        plan = prepare(
+            [user(), mine, result()], host=here.host, dialect="anthropic", model=here.model, request=ADAPTIVE
+        )
+        assert kinds(plan) == [["thinking", "tool_use"]]
+
+    def test_where_blocks_are_bound_to_their_prefix_cuts_are_a_front_run(self):
+        here = Origin("api.anthropic.com", dialect="anthropic", model="claude-opus-5-5")
+        lost = reply(thinking("LOST", "s9"), used("b"), origin=None)
+        messages = [user(), reply(thinking("A", "s1"), used("a"), origin=here), result("a"), lost, result("b")]
+        messages += [reply(thinking("C", "s3"), used("c"), origin=here), result("c")]
+        plan = to_claude(messages, ADAPTIVE, "claude-opus-5-5")
+        assert kinds(plan) == [["tool_use"], ["tool_use"], ["thinking", "tool_use"]]
+        assert [row.reason for row in plan.report.rows] == ["prefix", "prefix", "own"]
+
+    def test_a_mark_in_a_block_never_reaches_the_plan(self):
+        plan = to_claude(OWN_LOOP)
+        assert "provider_specific_fields" not in repr(plan.messages)
