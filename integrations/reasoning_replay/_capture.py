@@ -30,7 +30,7 @@ def capture(
 
 
 def _captured(message: dict[str, Any], origin: Origin, form: Form, known: Known) -> dict[str, Any]:
-    parts = form.view([message], None).message(0).parts
+    parts = form.view([message], None).rows[0].parts
     for part in parts:
         if part.value == "text":
             known.note(digest(form.payload(message, part)), origin)
@@ -86,7 +86,7 @@ def adopt(messages: Any, origin: Origin, *, form: str | None = None) -> list[Any
     history = shape.view(rows, None)
     note = to_mark(origin)
     out = [
-        shape.mark(row, note) if any(not part.marked for part in history.message(index).parts) else messages[index]
+        shape.mark(row, note) if any(not part.marked for part in history.rows[index].parts) else messages[index]
         for index, row in enumerate(rows)
     ]
     same = isinstance(messages, list) and all(new is old for new, old in zip(out, messages, strict=True))

@@ -2,7 +2,7 @@
 
 Rule 1: all that decides is in this file; what a host wants of the request itself stands in `_guards`.
 Rule 2: this file knows no host, no wire key and no framework. It sees shapes, one rule and one request.
-Contract: `plan` gives every row a `Decision`, or None where the message goes as it is. Same input, same plan.
+Contract: `plan` gives every row a `Decision`, changes no argument, and gives the same plan for the same input.
 A decision is made once for a shape inside or outside the window and the scope of what is required, not per message.
 REASONS is also read by the docs and by `_report`. A new code needs a sentence there and a test.
 """
@@ -102,38 +102,56 @@ class Row:
     bytes: int
 
 
+NOTHING = Decision()
+"""For messages that hold no reasoning and get none."""
+
+
+class Zone(NamedTuple):
+    """Rows that lie alike to the window and to the scope of what is required: one decision a shape."""
+
+    start: int
+    end: int
+    decisions: dict[Message, Decision]
+
+
 class Draft(NamedTuple):
-    """A plan before it is written: one decision a row, and the request's parameters."""
+    """A plan before it is written: the decisions, and the request's parameters."""
 
     history: History
-    decisions: list[Decision | None]
+    zones: list[Zone]
+    """All rows, in order."""
     request: Mapping[str, Any] | None
     guards: tuple[str, ...] = ()
     """Reasons of the guards that had something to do."""
     missing: int | None = None
     """The first row where required reasoning is missing, before any fill."""
 
+    def decided(self) -> Iterator[tuple[Message, Decision]]:
+        """Shape and decision of every row."""
+        return decided(self.history, self.zones)
+
     def messages_with(self, reason: str) -> int:
         """How many messages have a part that was decided with this reason."""
-        hits = {
-            id(decision): any(act.reason == reason for act in decision.acts)
-            for decision in self.decisions
-            if decision is not None
-        }
-        return sum(decision is not None and hits[id(decision)] for decision in self.decisions)
+        return sum(any(act.reason == reason for act in decision.acts) for _, decision in self.decided())
 
     def rows(self, size: Callable[[int, Part], int]) -> Iterator[Row]:
         """The lines of the report, in the order of the messages; `size` tells the bytes of a part in a row."""
         for reason in self.guards:
             yield Row(None, None, "request", "guard", reason, ("thinking",), 0)
         removed = 0
-        for index, decision in enumerate(self.decisions):
-            shape = self.history.message(index)
-            gone = decision is not None and decision.remove is not None
+        for index, (shape, decision) in enumerate(self.decided()):
+            gone = decision.remove is not None
             output = None if gone else index - removed
             removed += gone
-            if decision is not None:
+            if decision is not NOTHING:
                 yield from _lines(index, output, shape, decision, [size(index, part) for part in shape.parts])
+
+
+def decided(history: History, zones: list[Zone]) -> Iterator[tuple[Message, Decision]]:
+    """Shape and decision of every row."""
+    for zone in zones:
+        for shape in history.rows[zone.start : zone.end]:
+            yield shape, zone.decisions[shape]
 
 
 def _lines(index: int, output: int | None, shape: Message, decision: Decision, sizes: list[int]) -> Iterator[Row]:
@@ -195,39 +213,34 @@ def plan(
     first = WINDOWS["none" if forbidden else rule.window](history)
     outside = "thinking_off" if choice.thinking == "off" else "forbidden" if forbidden else "window"
     case = _Case(rule, target, reach, policy, outside)
-    decisions, missing = _decide_rows(history, case, first)
-    if "prefix" in rule.bound and (after := _after_unproven(history, decisions)) > first:
+    zones, missing = _decide_rows(history, case, first)
+    if "prefix" in rule.bound and (after := _after_unproven(history, zones)) > first:
         first, case = after, case._replace(outside="prefix")
-        decisions, missing = _decide_rows(history, case, first)
-    guarded = [] if request is None else _guards.run(rule.guards, request, leads=_leads(history, decisions))
+        zones, missing = _decide_rows(history, case, first)
+    guarded: list[_guards.Guarded] = []
+    if request is not None and rule.guards:
+        guarded = _guards.run(rule.guards, request, leads=_leads(history, zones))
     strip = next((done.reason for done in guarded if done.strip), None)
     if strip is not None:
-        decisions, missing = _decide_rows(history, case._replace(strip=strip), first)
+        zones, missing = _decide_rows(history, case._replace(strip=strip), first)
     left = guarded[-1].request if guarded else request
-    return Draft(history, decisions, left, tuple(done.reason for done in guarded), missing)
+    return Draft(history, zones, left, tuple(done.reason for done in guarded), missing)
 
 
-def _decide_rows(history: History, case: _Case, first: int) -> tuple[list[Decision | None], int | None]:
-    """A decision for each row, and the first row where something required is missing.
-
-    By zones, before and inside the window (`first`) and the scope of what is required: all that a decision depends on
-    besides the shape.
-    """
+def _decide_rows(history: History, case: _Case, first: int) -> tuple[list[Zone], int | None]:
+    """The zones that window (`first`) and scope of what is required make, and the first row that lacks something."""
     total = len(history.rows)
     scope = _scope_start(history, case.rule)
-    decisions: list[Decision | None] = []
+    zones: list[Zone] = []
     missing: int | None = None
     for start, end in pairwise(sorted({0, min(first, total), min(scope, total), total})):
-        rows = history.rows[start:end]
-        made = {
-            number: _decide(history.shapes[number], case, inside=start >= first, scoped=start >= scope)
-            for number in set(rows)
-        }
-        decisions += [made[number][0] for number in rows]
-        lacking = {number for number, (_, lacks) in made.items() if lacks}
+        made = {shape: _decide(shape, case, inside=start >= first, scoped=start >= scope) for shape in history.shapes}
+        zones.append(Zone(start, end, {shape: decision for shape, (decision, _) in made.items()}))
+        lacking = {shape for shape, (_, lacks) in made.items() if lacks}
         if lacking and missing is None:
-            missing = next(start + offset for offset, number in enumerate(rows) if number in lacking)
-    return decisions, missing
+            rows = range(start, end)
+            missing = next((row for row in rows if history.rows[row] in lacking), None)
+    return zones, missing
 
 
 def _scope_start(history: History, rule: Rule) -> int:
@@ -236,10 +249,10 @@ def _scope_start(history: History, rule: Rule) -> int:
     return history.turn_start if rule.missing.on in ("current_turn", "first_call") else 0
 
 
-def _decide(shape: Message, case: _Case, *, inside: bool, scoped: bool) -> tuple[Decision | None, bool]:
+def _decide(shape: Message, case: _Case, *, inside: bool, scoped: bool) -> tuple[Decision, bool]:
     """The decision for one shape, and whether something required is missing there."""
     if shape.role != "assistant":
-        return (Decision() if shape.spare else None), False
+        return NOTHING, False
     missing, writes = case.rule.missing, case.writes
     scoped = scoped and missing is not None and (shape.calls_tools or missing.on in ("all_assistant", "current_turn"))
     acts = tuple(_judge(part, case, inside=inside, scoped=scoped) for part in shape.parts)
@@ -339,24 +352,22 @@ def _fill(case: _Case) -> tuple[str, str] | None:
     return None if carrier is None else (carrier, missing.fill)
 
 
-def _after_unproven(history: History, decisions: list[Decision | None]) -> int:
+def _after_unproven(history: History, zones: list[Zone]) -> int:
     """The row after the last sealed part whose origin is not known; 0 where all are known."""
-    for row in range(len(decisions) - 1, -1, -1):
-        decision = decisions[row]
-        if decision is not None and any(
-            act.reason == "unknown_origin" and part.kind != "text"
-            for part, act in zip(history.message(row).parts, decision.acts, strict=True)
-        ):
-            return row + 1
-    return 0
+    after = 0
+    for row, (shape, decision) in enumerate(decided(history, zones)):
+        acts = zip(shape.parts, decision.acts, strict=True)
+        if any(act.reason == "unknown_origin" and part.kind != "text" for part, act in acts):
+            after = row + 1
+    return after
 
 
-def _leads(history: History, decisions: list[Decision | None]) -> bool:
+def _leads(history: History, zones: list[Zone]) -> bool:
     """Whether the last tool call of the running turn begins with a block that stays. True where there is no call."""
-    for row in range(len(decisions) - 1, history.turn_start - 1, -1):
-        shape, decision = history.message(row), decisions[row]
-        if shape.role == "assistant" and shape.calls_tools:
-            acts = zip(shape.parts, decision.acts if decision is not None else (), strict=True)
+    leads = True
+    for row, (shape, decision) in enumerate(decided(history, zones)):
+        if row >= history.turn_start and shape.role == "assistant" and shape.calls_tools:
+            acts = zip(shape.parts, decision.acts, strict=True)
             blocks = [act for part, act in acts if part.carrier in BLOCKS]
-            return any(act.action != "drop" for act in blocks[: shape.lead])
-    return True
+            leads = any(act.action != "drop" for act in blocks[: shape.lead])
+    return leads

@@ -9,6 +9,7 @@ It does not know whether a part may be sent, nor how any form spells a key.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from ._origin import Origin
@@ -43,8 +44,12 @@ class Part(NamedTuple):
     """Where it was seen to come from (any accepted one suffices); None: not known."""
 
 
-class Message(NamedTuple):
-    """The shape of a message: all that matters for the decision, shared by the messages that have it."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Message:
+    """The shape of a message: all that matters for the decision, shared by the messages that have it.
+
+    Equal only to itself: shapes are told apart without a look into them.
+    """
 
     role: str
     calls_tools: bool = False
@@ -62,20 +67,21 @@ class Message(NamedTuple):
 
 
 class History(NamedTuple):
-    """A conversation in columns: one row a message, each row the number of a shape."""
+    """A conversation: the shape of each row, and where the running turn starts."""
 
-    shapes: list[Message]
-    rows: list[int]
+    rows: list[Message]
+    shapes: frozenset[Message]
+    """The shapes in `rows`."""
     turn_start: int = 0
     """The row of the last user message that started a turn; 0 where none did."""
 
-    def message(self, row: int) -> Message:
-        return self.shapes[self.rows[row]]
+    def with_rows(self, rows: list[Message]) -> History:
+        """The history with other shapes in its rows."""
+        return self._replace(rows=rows, shapes=frozenset(rows))
 
     def users(self, start: int = 0) -> int:
         """How many user messages there are from a row on."""
-        numbers = {number for number, shape in enumerate(self.shapes) if shape.role == "user"}
-        return sum(number in numbers for number in self.rows[start:])
+        return sum(message.role == "user" for message in self.rows[start:])
 
     def with_start_of(self, users: int, users_in_turn: int) -> History:
         """The history with its turn where a list of as many user messages had it.
@@ -88,26 +94,12 @@ class History(NamedTuple):
         row = len(self.rows)
         while users_in_turn:
             row -= 1
-            users_in_turn -= self.message(row).role == "user"
+            users_in_turn -= self.rows[row].role == "user"
         return self if row == self.turn_start else self._replace(turn_start=row)
 
     def calls_tools(self) -> bool:
         """Whether any message called a tool."""
         return any(shape.calls_tools for shape in self.shapes)
-
-
-def replace_rows(history: History, changed: Mapping[int, Message]) -> History:
-    """The history with other messages in some rows; the very same one when there are none."""
-    if not changed:
-        return history
-    shapes, rows = list(history.shapes), list(history.rows)
-    numbers = {shape: number for number, shape in enumerate(shapes)}
-    for row, message in changed.items():
-        number = numbers.setdefault(message, len(shapes))
-        if number == len(shapes):
-            shapes.append(message)
-        rows[row] = number
-    return history._replace(shapes=shapes, rows=rows)
 
 
 def _from_start(history: History) -> int:
@@ -129,7 +121,7 @@ def _from_last_assistant(history: History) -> int:
     (invariant 4), and Claude wants every step of the running loop.
     """
     for row in range(history.turn_start - 1, -1, -1):
-        if history.message(row).parts:
+        if history.rows[row].parts:
             return row
     return history.turn_start
 

@@ -50,11 +50,11 @@ class Work(NamedTuple):
 
     def kept(self) -> Iterator[set[str]]:
         """The payloads that stay, message by message."""
-        for row, decision in enumerate(self.draft.decisions):
-            if decision is not None and decision.remove is None and decision.acts:
+        for row, (shape, decision) in zip(self.rows, self.draft.decided(), strict=True):
+            if decision.remove is None and decision.acts:
                 yield {
-                    _written(self.form.payload(self.rows[row], part), act)
-                    for part, act in zip(self.draft.history.message(row).parts, decision.acts, strict=True)
+                    _written(self.form.payload(row, part), act)
+                    for part, act in zip(shape.parts, decision.acts, strict=True)
                     if act.action != "drop"
                 }
 

@@ -14,7 +14,7 @@ from typing import Any
 from . import _engine
 from ._fallback import stripped
 from ._faults import fail_closed, tell
-from ._history import History, Message, Part, replace_rows
+from ._history import History, Message, Part
 from ._known import Known, Overlay, default_store
 from ._origin import Origin, OriginError, Reach
 from ._plan import MissingReasoning, Plan, Work
@@ -93,7 +93,7 @@ def _prepare(
 
 def _plan_of(messages: Any, rows: Sequence[Mapping[str, Any]], work: Work, target: Origin, hint: str | None) -> Plan:
     draft, choice = work.draft, work.choice
-    out = work.form.apply(rows, draft.history, draft.decisions)
+    out = work.form.apply(rows, draft.history, draft.zones)
     report = Report(
         lambda: tuple(draft.rows(work.size)),
         origin=target,
@@ -148,17 +148,18 @@ def _resolve(
     history: History, rows: Sequence[Mapping[str, Any]], form: Form, find: Find, *, blanks: bool = False
 ) -> History:
     """Looks up what has no mark; from the end, since what is counted (see `confirm`) counts the latest first."""
-    unmarked = [any(not part.marked for part in shape.parts) for shape in history.shapes]
-    if not any(unmarked):
+    unmarked = {shape for shape in history.shapes if any(not part.marked for part in shape.parts)}
+    if not unmarked:
         return history
-    changed: dict[int, Message] = {}
+    made: dict[tuple[Message, tuple[Part, ...]], Message] = {}
+    found = list(history.rows)
     for row in range(len(rows) - 1, -1, -1):
-        if unmarked[history.rows[row]]:
-            shape = history.message(row)
-            found = _origins(shape, rows[row], form, find, blanks=blanks)
-            if found != shape.parts:
-                changed[row] = shape._replace(parts=found)
-    return replace_rows(history, changed)
+        shape = found[row]
+        if shape in unmarked:
+            parts = _origins(shape, rows[row], form, find, blanks=blanks)
+            if parts != shape.parts:
+                found[row] = made.setdefault((shape, parts), replace(shape, parts=parts))
+    return history.with_rows(found) if made else history
 
 
 def _origins(shape: Message, row: Mapping[str, Any], form: Form, find: Find, *, blanks: bool) -> tuple[Part, ...]:
@@ -219,11 +220,11 @@ def confirm(messages: Any, plan: Plan, *, form: str | None = None, request: Mapp
 
 def _unmarked(history: History) -> History:
     """The history with every mark unread: on the wire only what the plan kept counts."""
-    shapes = [
-        shape._replace(parts=tuple(part._replace(marked=False, origins=None) for part in shape.parts))
+    bare = {
+        shape: replace(shape, parts=tuple(part._replace(marked=False, origins=None) for part in shape.parts))
         for shape in history.shapes
-    ]
-    return history._replace(shapes=shapes)
+    }
+    return history.with_rows([bare[shape] for shape in history.rows])
 
 
 def _fallback_plan(

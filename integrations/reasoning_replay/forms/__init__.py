@@ -13,7 +13,7 @@ from hashlib import blake2b
 from importlib import import_module
 from typing import Any, NamedTuple, Protocol
 
-from .._engine import Decision
+from .._engine import Zone
 from .._history import History, HistoryError, Message, Part, StartsTurn
 
 PSF = "provider_specific_fields"
@@ -41,7 +41,7 @@ class Form(NamedTuple):
     """Messages → history. Raises HistoryError for what cannot be read."""
     payload: Callable[[Mapping[str, Any], Part], str]
     """What a part's digest is made of: equal wherever the same reasoning sits."""
-    apply: Callable[[Messages, History, list[Decision | None]], list[Any]]
+    apply: Callable[[Messages, History, list[Zone]], list[Any]]
     """The planned messages: the very same list where nothing changes, sharing every unchanged message."""
     strip: Callable[[Messages, str | None], list[Any]]
     """For the fallback: every carrier gone; the string, where given, put where a chat host demands the field."""

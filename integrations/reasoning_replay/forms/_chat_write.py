@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from .._engine import Act, Decision
+from .._engine import Act, Decision, Zone
 from .._history import History, Message
 from . import LAYOUT, PSF, Messages
 from ._carriers import BY_NAME, LISTS, THOUGHT, without_signature
@@ -21,48 +21,54 @@ _PSF_DOT = "psf."
 
 
 class _Edit(NamedTuple):
-    drop: tuple[str, ...]
-    steps: tuple[Step, ...]
+    """What a decision changes in the messages of one shape."""
+
+    drop: tuple[str, ...] = ()
+    steps: tuple[Step, ...] = ()
+    remove: bool = False
+    only: str | None = None
+    """The one key that goes, where that is all: most messages of most histories."""
 
 
-def write(messages: Messages, history: History, decisions: list[Decision | None]) -> list[Any]:
+_UNCHANGED = _Edit()
+
+
+def write(messages: Messages, history: History, zones: list[Zone]) -> list[Any]:
     """The planned messages; the list that was given where nothing changes."""
-    edits: dict[int, _Edit | None] = {}
     out: list[Any] = []
-    changed = False
     renamed: dict[str, str] = {}
-    for index, (message, decision) in enumerate(zip(messages, decisions, strict=True)):
-        if decision is None:
-            out.append(_with_plain_id(message, renamed) if renamed else message)
-            continue
-        edit = edits.get(id(decision), _UNKNOWN)
-        if edit is _UNKNOWN:
-            edit = edits[id(decision)] = _edit_for(history.message(index), decision)
-        if edit is None:
-            out.append(message)
-            continue
-        changed = True
-        if decision.remove is not None:
-            _keep_cache_point(message, out)
-            continue
-        copy = dict(message)
-        for key in edit.drop:
-            del copy[key]
-        if edit.steps:
-            for step in edit.steps:
-                step(message, copy)
-            renamed.update(_renamed_ids(message, copy))
-        out.append(copy)
-    return out if changed else messages if type(messages) is list else out
+    changed = False
+    for start, end, decisions in zones:
+        edits = {shape: _edit_for(shape, decision) for shape, decision in decisions.items()}
+        for message, shape in zip(messages[start:end], history.rows[start:end], strict=True):
+            edit = edits[shape]
+            if edit is _UNCHANGED:
+                out.append(_with_plain_id(message, renamed) if renamed else message)
+                continue
+            changed = True
+            if edit.only is not None:
+                copy = dict(message)
+                del copy[edit.only]
+                out.append(copy)
+            elif edit.remove:
+                _keep_cache_point(message, out)
+            else:
+                out.append(_edited(message, edit, renamed))
+    return out if changed or type(messages) is not list else messages
 
 
-_UNKNOWN = _Edit(("",), ())
+def _edited(message: Mapping[str, Any], edit: _Edit, renamed: dict[str, str]) -> dict[str, Any]:
+    copy = {key: value for key, value in message.items() if key not in edit.drop}
+    for step in edit.steps:
+        step(message, copy)
+    renamed.update(_renamed_ids(message, copy))
+    return copy
 
 
-def _edit_for(shape: Message, decision: Decision) -> _Edit | None:
-    """What the decision changes in messages of this shape; None where it changes nothing."""
+def _edit_for(shape: Message, decision: Decision) -> _Edit:
+    """What the decision changes in messages of this shape."""
     if decision.remove is not None:
-        return _Edit((), ())
+        return _Edit(remove=True)
     judged = list(zip(shape.parts, decision.acts, strict=True))
     lists = {
         carrier.name: {part.item: act for part, act in judged if part.carrier == carrier.name and part.item is not None}
@@ -79,7 +85,9 @@ def _edit_for(shape: Message, decision: Decision) -> _Edit | None:
         *([_blank_content] if decision.blank_content else ()),
     ]
     drop = tuple(dict.fromkeys([*(name for name, _ in gone), *shape.spare]))
-    return _Edit(drop, tuple(steps)) if drop or steps else None
+    if not drop and not steps:
+        return _UNCHANGED
+    return _Edit(drop, tuple(steps), only=drop[0] if len(drop) == 1 and not steps else None)
 
 
 def _list_steps(name: str, acts: dict[int, Act]) -> list[Step]:

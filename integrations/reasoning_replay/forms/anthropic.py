@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .._engine import Decision
+from .._engine import Decision, Zone, decided
 from .._history import History, HistoryError, Message, Part, StartsTurn
 from .._origin import MARK, from_mark_id, mark_id
 from . import PSF, TURN, Form, Messages, as_mapping, stated_turn, wrong_type
@@ -30,20 +30,16 @@ def view(messages: Messages, starts_turn: StartsTurn | None = None) -> History:
     Raises:
         HistoryError: an unknown role, or content that is no string and no list of blocks.
     """
-    shapes: list[Message] = []
-    numbers: dict[Message, int] = {}
-    rows: list[int] = []
+    rows: list[Message] = []
+    shapes: dict[Any, Message] = {}
     turn_start, after_tool = 0, False
     for index, message in enumerate(messages):
         role = message.get("role")
         if role not in ROLES:
             raise HistoryError(f"messages[{index}].role: {role!r}; allowed: {', '.join(ROLES)}")
         content = _blocks(index, message)
-        shape = _shape(str(role), message, content)
-        number = numbers.setdefault(shape, len(shapes))
-        if number == len(shapes):
-            shapes.append(shape)
-        rows.append(number)
+        made = _shape(str(role), message, content)
+        rows.append(shapes.setdefault(made, Message(*made)))
         kinds = {_kind(block) for block in content}
         stated = stated_turn(index, message, starts_turn)
         if stated is None:
@@ -52,7 +48,7 @@ def view(messages: Messages, starts_turn: StartsTurn | None = None) -> History:
         after_tool = "tool_result" in kinds or (after_tool and role == "user" and not stated)
         if stated:
             turn_start = index
-    return History(shapes=shapes, rows=rows, turn_start=turn_start)
+    return History(rows, frozenset(rows), turn_start)
 
 
 def _blocks(index: int, message: Mapping[str, Any]) -> list[Any]:
@@ -78,7 +74,8 @@ def _has_text(message: Mapping[str, Any], kinds: set[Any]) -> bool:
     return isinstance(message.get("content"), str) or "text" in kinds
 
 
-def _shape(role: str, message: Mapping[str, Any], content: list[Any]) -> Message:
+def _shape(role: str, message: Mapping[str, Any], content: list[Any]) -> tuple[Any, ...]:
+    """The fields of the message's shape, in order."""
     parts: list[Part] = []
     spare = [key for key in (PSF, TURN) if key in message]
     for item, block in enumerate(content):
@@ -88,7 +85,7 @@ def _shape(role: str, message: Mapping[str, Any], content: list[Any]) -> Message
         if code is not None:
             parts.append(_marked(part_of(CARRIER, item, code), block))
     text = message.get("content")
-    return Message(
+    return (
         role,
         any(_kind(block) in ("tool_use", "server_tool_use") for block in content),
         len(content) > len(parts) or (isinstance(text, str) and text != ""),
@@ -110,13 +107,12 @@ def payload(message: Mapping[str, Any], part: Part) -> str:
     return block_payload(message["content"][part.item or 0])
 
 
-def write(messages: Messages, history: History, decisions: list[Decision | None]) -> list[Any]:
+def write(messages: Messages, history: History, zones: list[Zone]) -> list[Any]:
     """The planned messages; the list that was given where nothing changes."""
     out: list[Any] = []
     changed = False
-    for index, (message, decision) in enumerate(zip(messages, decisions, strict=True)):
-        shape = history.message(index)
-        if decision is None or not _changes(shape, decision):
+    for message, (shape, decision) in zip(messages, decided(history, zones), strict=True):
+        if not _changes(shape, decision):
             out.append(message)
             continue
         changed = True

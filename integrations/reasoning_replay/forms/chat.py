@@ -7,8 +7,8 @@ The carriers themselves are in `_carriers`, a stream put together in `_chat_stre
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
+from functools import lru_cache, partial
 from typing import Any
 
 from .._history import History, HistoryError, Message, Part, StartsTurn
@@ -36,58 +36,81 @@ _SPOKEN = ("function_call", "audio", "refusal", "images")
 
 
 class _Look:
-    """What is to be looked at in assistant messages that have these keys, and the shapes found there. Mutable."""
+    """What is to be looked at in assistant messages that have these keys, and the shapes met there.
 
-    __slots__ = ("key", "lists", "numbers", "psf", "spare", "strings")
+    A cache of what follows from keys and values alone; bounded, since marks are part of a shape.
+    """
 
     def __init__(self, keys: tuple[str, ...], litellm: bool) -> None:
+        self.litellm = litellm
         self.strings = tuple(key for key in STRINGS if key in keys)
         self.lists = tuple(key for key in ("reasoning_details", "thinking_blocks", "reasoning_items") if key in keys)
         self.spare = tuple(key for key in (PSF, TURN) if key in keys)
-        self.psf = PSF in keys
-        self.numbers: dict[Any, int] = {}
-        self.key: Callable[[Mapping[str, Any]], Any] = partial(_key, self, litellm)
-        if len(self.strings) == 1 and not self.lists and self.psf and "content" in keys:
-            self.key = _usual_key(self.strings[0], "tool_calls" in keys, self.key)
+        self.shapes: dict[Any, Message] = {}
+        usual = len(self.strings) == 1 and not self.lists and PSF in keys and "content" in keys
+        self.usual: tuple[str, bool] | None = (self.strings[0], "tool_calls" in keys) if usual else None
+        """For `_usual_key`, where messages with these keys may be usual ones."""
+        self.usual_shapes: dict[Any, Message] = {}
+
+    def shape(self, index: int, message: Mapping[str, Any]) -> Message:
+        """The shape of a message that has these keys."""
+        key = _key(self, message)
+        shape = self.shapes.get(key)
+        if shape is None:
+            _check(index, self, message)
+            if len(self.shapes) >= _MAX_SHAPES:
+                self.shapes.clear()
+                self.usual_shapes.clear()
+            shape = self.shapes[key] = _shape(self, message)
+        if self.usual is not None and (usual := _usual_key(message, *self.usual)) is not None:
+            self.usual_shapes[usual] = shape
+        return shape
 
 
-def _usual_key(name: str, calls: bool, rare: Callable[[Mapping[str, Any]], Any]) -> Callable[[Mapping[str, Any]], Any]:
-    """The key of a message with one text, a mark and nothing else beside it; any other goes to `rare`.
+_MAX_SHAPES = 256
+_look_at = lru_cache(maxsize=256)(_Look)
 
-    Half the time of `prepare` on a marked history was spent on such messages before (2026-11-30).
+
+@lru_cache(maxsize=256)
+def _other(role: str, spare: tuple[str, ...]) -> Message:
+    """The shape of a message that is not an assistant's."""
+    return Message(role, spare=spare)
+
+
+def _usual_key(message: Mapping[str, Any], name: str, calls: bool) -> Any:
+    """The key of a message with one text, a mark and nothing else beside it; None where it is not as usual.
+
+    Almost all of a long history is such messages, and `_key` takes five times as long for one (2026-11-30).
     """
-
-    def key(message: Mapping[str, Any]) -> Any:
-        try:
-            text, fields, content = message[name], message[PSF], message["content"]
-            note = fields[MARK]
-            plain = len(fields) == 1 and len(note) == 2 and note["v"] == 1 and content.__class__ is str
-            if plain and text.__class__ is str and text != "" and not text.isspace():
-                if not calls:
-                    return note["id"], content == ""
-                for call in message["tool_calls"]:
-                    if "extra_content" in call or PSF in call or THOUGHT in call["id"]:
-                        return rare(message)
-                return note["id"], content == "", message["tool_calls"] != []
-        except (KeyError, TypeError):
-            pass
-        return rare(message)
-
-    return key
+    try:
+        text, fields, content = message[name], message[PSF], message["content"]
+        note = fields[MARK]
+        if text.__class__ is not str or content.__class__ is not str or text == "" or text.isspace():
+            return None
+        if len(fields) != 1 or len(note) != 2 or note["v"] != 1:
+            return None
+        if not calls:
+            return note["id"], content == ""
+        for call in message["tool_calls"]:
+            if "extra_content" in call or PSF in call or THOUGHT in call["id"]:
+                return None
+        return note["id"], content == "", message["tool_calls"] != []
+    except (KeyError, TypeError):
+        return None
 
 
-def _key(look: _Look, litellm: bool, message: Mapping[str, Any]) -> Any:
+def _key(look: _Look, message: Mapping[str, Any]) -> Any:
     """Everything about a message that its shape depends on. Wrong types make a key of their own: they raise later."""
     found: list[Any] = []
     texts = (message[name] for name in look.strings)
     found += [shape_value(text) if isinstance(text, str) else None if text is None else "wrong" for text in texts]
     found += [_codes(name, message[name]) for name in look.lists]
-    fields = message[PSF] if look.psf else None
+    fields = message.get(PSF)
     if isinstance(fields, Mapping):
         found += (mark_id(fields.get(MARK)), _codes("reasoning_details", fields.get("reasoning_details")))
         found += (
             str(fields.get(LAYOUT)),
-            tuple(name for name in PSF_CARRIERS if litellm and fields.get(name) is not None),
+            tuple(name for name in PSF_CARRIERS if look.litellm and fields.get(name) is not None),
         )
     content, calls = message.get("content"), message.get("tool_calls")
     found.append(content != "" if content.__class__ is str else _codes("content", content))
@@ -97,7 +120,7 @@ def _key(look: _Look, litellm: bool, message: Mapping[str, Any]) -> Any:
         calls is not None and calls != [],
     )
     found.append(any(message.get(name) is not None for name in _SPOKEN))
-    return look.psf and fields is not None and not isinstance(fields, Mapping), *found
+    return fields is not None and not isinstance(fields, Mapping), *found
 
 
 def _codes(key: str, items: Any) -> Any:
@@ -105,62 +128,34 @@ def _codes(key: str, items: Any) -> Any:
     return codes_of(BY_KEY[key], items) if isinstance(items, list) else None if items is None else type(items).__name__
 
 
-class _Reader:
-    """One `view`: the shapes found so far. Mutable, and gone when the view is made."""
-
-    def __init__(self, litellm: bool) -> None:
-        self.litellm = litellm
-        self.shapes: list[Message] = []
-        self.looks: dict[tuple[str, ...], _Look] = {}
-        self.others: dict[Any, int] = {}
-
-    def look_at(self, keys: tuple[str, ...]) -> _Look:
-        look = self.looks[keys] = _Look(keys, self.litellm)
-        return look
-
-    def learn(self, index: int, look: _Look, key: Any, message: Mapping[str, Any]) -> int:
-        """The number of a new shape of assistant message."""
-        look.numbers[key] = len(self.shapes)
-        self.shapes.append(self._shape(index, look, message))
-        return look.numbers[key]
-
-    def other(self, role: Any, spare: tuple[str, ...]) -> int:
-        """The number of the shape of any other message."""
-        number = self.others.get((role, spare) if spare else role)
-        if number is None:
-            number = self.others[(role, spare) if spare else role] = len(self.shapes)
-            self.shapes.append(Message(role, spare=spare))
-        return number
-
-    def _shape(self, index: int, look: _Look, message: Mapping[str, Any]) -> Message:
-        _check(index, look, message)
-        parts: list[Part] = []
-        for name in look.strings:
-            text = message[name]
-            if text is not None:
-                parts.append(part_of(name, None, "opaque" if name in OPAQUE_STRINGS else shape_value(text)))
-        for name in look.lists:
-            parts += _parts(name, message[name])
-        fields = message.get(PSF) or {}
-        if "reasoning_details" not in message:
-            parts += _parts("reasoning_details", fields.get("reasoning_details"))
-        if self.litellm:
-            parts += [part_of(f"psf.{name}", None, "opaque") for name in PSF_CARRIERS if fields.get(name) is not None]
-        content, calls = message.get("content"), message.get("tool_calls")
-        inside = _parts("content", content) if isinstance(content, list) else []
-        parts += inside
-        parts += _parts("tool_calls", calls)
-        called = (calls is not None and calls != []) or message.get("function_call") is not None
-        return Message(
-            "assistant",
-            called,
-            called or len(content or ()) > len(inside) or any(message.get(name) is not None for name in _SPOKEN),
-            _with_origin(parts, fields.get(MARK)),
-            (*look.spare, *(name for name in (*look.strings, *look.lists) if message[name] is None)),
-            _lead(inside, look.lists, message, fields.get(LAYOUT)),
-            content is None or content == [],
-            self.litellm and LAYOUT in fields and not inside and isinstance(content, str),
-        )
+def _shape(look: _Look, message: Mapping[str, Any]) -> Message:
+    parts: list[Part] = []
+    for name in look.strings:
+        text = message[name]
+        if text is not None:
+            parts.append(part_of(name, None, "opaque" if name in OPAQUE_STRINGS else shape_value(text)))
+    for name in look.lists:
+        parts += _parts(name, message[name])
+    fields = message.get(PSF) or {}
+    if "reasoning_details" not in message:
+        parts += _parts("reasoning_details", fields.get("reasoning_details"))
+    if look.litellm:
+        parts += [part_of(f"psf.{name}", None, "opaque") for name in PSF_CARRIERS if fields.get(name) is not None]
+    content, calls = message.get("content"), message.get("tool_calls")
+    inside = _parts("content", content) if isinstance(content, list) else []
+    parts += inside
+    parts += _parts("tool_calls", calls)
+    called = (calls is not None and calls != []) or message.get("function_call") is not None
+    return Message(
+        "assistant",
+        called,
+        called or len(content or ()) > len(inside) or any(message.get(name) is not None for name in _SPOKEN),
+        _with_origin(parts, fields.get(MARK)),
+        (*look.spare, *(name for name in (*look.strings, *look.lists) if message[name] is None)),
+        _lead(inside, look.lists, message, fields.get(LAYOUT)),
+        content is None or content == [],
+        look.litellm and LAYOUT in fields and not inside and isinstance(content, str),
+    )
 
 
 def _lead(inside: list[Part], lists: tuple[str, ...], message: Mapping[str, Any], layout: Any) -> int:
@@ -211,42 +206,43 @@ def view(messages: Messages, starts_turn: StartsTurn | None = None, *, litellm: 
     Raises:
         HistoryError: an unknown role, or a field of the wrong type; it names the message and what is allowed.
     """
-    reader = _Reader(litellm)
-    looks, others, rows = reader.looks, reader.others, []
+    rows: list[Message] = []
     turn_start, after_tool = 0, False
+    size, name, calls, shapes = -1, "", False, _NONE
     for index, message in enumerate(messages):
         role = message.get("role")
         if role == "assistant":
-            keys = tuple(message)
-            look = looks.get(keys) or reader.look_at(keys)
-            key = look.key(message)
-            number = look.numbers.get(key)
-            rows.append(reader.learn(index, look, key, message) if number is None else number)
+            # As many keys as the last usual one, and all of its keys: the same keys.
+            shape = shapes.get(_usual_key(message, name, calls)) if len(message) == size else None
+            if shape is None:
+                look = _look_at(tuple(message), litellm)
+                shape = look.shape(index, message)
+                if look.usual is not None:
+                    size, (name, calls), shapes = len(message), look.usual, look.usual_shapes
+            rows.append(shape)
             after_tool = False
-            continue
-        stated: bool | None = None
-        if TURN in message or PSF in message or starts_turn is not None:
-            rows.append(reader.other(role, tuple(key for key in (PSF, TURN) if key in message)))
-            stated = stated_turn(index, message, starts_turn)
-        else:
-            number = others.get(role)
-            rows.append(reader.other(role, ()) if number is None else number)
-        if role in _RESULTS:
+        elif role == "tool" and PSF not in message and TURN not in message and starts_turn is None:
+            rows.append(_TOOL)
             after_tool = True
-        elif stated is None:
-            stated = role == "user" and not (after_tool and _without_text(message))
-        if stated:
-            turn_start, after_tool = index, False
-    _check_roles(messages, reader)
-    return History(shapes=reader.shapes, rows=rows, turn_start=turn_start)
+        else:
+            rows.append(_other(_known_role(index, role), tuple(key for key in (PSF, TURN) if key in message)))
+            after_tool = after_tool or role in _RESULTS
+            stated = stated_turn(index, message, starts_turn)
+            if stated is None:
+                stated = role == "user" and not (after_tool and _without_text(message))
+            if stated:
+                turn_start, after_tool = index, False
+    return History(rows, frozenset(rows), turn_start)
 
 
-def _check_roles(messages: Messages, reader: _Reader) -> None:
-    for other in reader.others:
-        role = other[0] if isinstance(other, tuple) else other
-        if role not in ROLES:
-            index = next(index for index, message in enumerate(messages) if message.get("role") == role)
-            raise HistoryError(f"messages[{index}].role: {role!r}; allowed: {', '.join(ROLES)}")
+_TOOL = _other("tool", ())
+_NONE: dict[Any, Message] = {}
+
+
+def _known_role(index: int, role: Any) -> str:
+    if role not in ROLES:
+        raise HistoryError(f"messages[{index}].role: {role!r}; allowed: {', '.join(ROLES)}")
+    return str(role)
 
 
 def _without_text(message: Mapping[str, Any]) -> bool:
