@@ -202,7 +202,7 @@ def confirm(messages: Any, plan: Plan, *, form: str | None = None, request: Mapp
     """
     target = plan.origin
     if plan.work is None:
-        return _fallback_plan(messages, target, form, request, plan.hint)
+        return fallback_plan(messages, target, form, request, plan.hint)
     choice, policy = plan.work.choice, plan.work.policy
     shape = form_for(form, target.dialect)
     rows = listed(messages)
@@ -227,9 +227,10 @@ def _unmarked(history: History) -> History:
     return history.with_rows([bare[shape] for shape in history.rows])
 
 
-def _fallback_plan(
+def fallback_plan(
     messages: Any, target: Origin, form: str | None, request: Mapping[str, Any] | None, hint: str | None
 ) -> Plan:
+    """The plan of last resort: no reasoning at all, and what the host demands in its place."""
     left, request = stripped(
         messages, form=form, dialect=target.dialect, host=target.host, hint=hint, model=target.model, request=request
     )
@@ -259,7 +260,7 @@ def prepare_safely(
         lambda: prepare(
             messages, host=host, model=model, dialect=dialect, form=form, request=request, hint=hint, **options
         ),
-        lambda: _fallback_plan(messages, _target_safely(host, dialect, model), form, request, hint),
+        lambda: fallback_plan(messages, _target_safely(host, dialect, model), form, request, hint),
     )
 
 
@@ -270,7 +271,7 @@ def confirm_safely(
     return fail_closed(
         plan.origin.host,
         lambda: confirm(messages, plan, form=form, request=request),
-        lambda: _fallback_plan(messages, plan.origin, form, request, plan.hint),
+        lambda: fallback_plan(messages, plan.origin, form, request, plan.hint),
     )
 
 
