@@ -1,6 +1,7 @@
-"""What holds for every test: no traffic but loopback, nothing foreign and no mark on any wire, no reasoning in our log.
+"""What holds for every test: loopback only, nothing foreign and no mark on a wire, no reasoning in our log, no hidden fault.
 
-A test that shows a leak on purpose is marked `leaks(reason=...)`; one that makes a step fail is marked `faulty(reason=...)`.
+Within a turn, what a host has seen never changes. A test that breaks one of these on purpose carries a marker with the
+reason: `leaks`, `moves_prefix`, `faulty`, `dials_out`.
 """
 
 import logging
@@ -21,6 +22,7 @@ collect_ignore = [] if HAS_HOSTS else ["testing"]
 
 
 def pytest_configure(config):
+    config.addinivalue_line("markers", "moves_prefix(reason): this test changes what a host has seen within a turn")
     config.addinivalue_line("markers", "faulty(reason): this test makes a step of ours fail on purpose")
     config.addinivalue_line("markers", "dials_out(reason): this test tries an address beyond loopback on purpose")
     if not HAS_HOSTS:
@@ -86,7 +88,7 @@ def every_wire(request, monkeypatch):
     if not HAS_HOSTS:
         yield
         return
-    from reasoning_replay.testing import StrictHost
+    from reasoning_replay.testing import StrictHost, moved_prefixes
     from reasoning_replay.testing.plugin import wire_faults
 
     started = []
@@ -94,11 +96,15 @@ def every_wire(request, monkeypatch):
     monkeypatch.setattr(StrictHost, "start", lambda self: started.append(self) or start(self))
     pool = request.getfixturevalue("host_pool")
     yield
+    by_hand = request.path.parent.name == "testing"  # its histories are written by hand, to be refused
     hosts = list({id(host): host for host in (*started, *pool.used)}.values())
     pool.free()
-    if request.node.get_closest_marker("leaks") is None:
-        faults = wire_faults(hosts)
-        assert faults == [], "\n".join(faults)
+    if request.node.get_closest_marker("leaks") is not None:
+        return
+    faults = wire_faults(hosts)
+    assert faults == [], "\n".join(faults)
+    if request.node.get_closest_marker("moves_prefix") is None and not by_hand:
+        assert moved_prefixes(hosts) == []
 
 
 class _Listener(logging.Handler):
@@ -113,10 +119,13 @@ class _Listener(logging.Handler):
 
 @pytest.fixture(autouse=True)
 def silent_log():
-    """No word of reasoning in our log: message, arguments, extra fields or traceback."""
+    """No word of reasoning in our log, down to DEBUG: message, arguments, extra fields or traceback."""
     listener, log = _Listener(), logging.getLogger("reasoning_replay")
+    level = log.level
     log.addHandler(listener)
+    log.setLevel(logging.DEBUG)
     yield
+    log.setLevel(level)
     log.removeHandler(listener)
     assert [line for line in listener.heard if "CANARY-" in line] == [], "our log holds reasoning"
 

@@ -15,6 +15,7 @@ from reasoning_replay.testing import (
     call,
     canaries_in,
     foreign_bytes,
+    moved_prefixes,
     strict_host,
     think,
 )
@@ -206,6 +207,26 @@ def test_reasoning_under_a_key_that_the_host_does_not_read_is_lost(strict_hosts)
     ask(host, [*history, USER])
 
     assert 1 == len(host.lost()), "the text is still under `reasoning`, the signature is lost"
+
+
+def test_a_prefix_that_changed_within_a_turn_is_found(strict_hosts):
+    host = strict_hosts("unknown")
+    history, _ = loop(host)
+    assert [] == moved_prefixes([host]), "each step goes on with the one before"
+    del history[1]["reasoning_content"]
+    ask(host, history)
+    assert [(2, 3, 1)] == [(m.earlier, m.later, m.message) for m in moved_prefixes([host])]
+
+
+def test_a_new_turn_or_another_conversation_may_have_another_prefix(strict_hosts):
+    host = strict_hosts("unknown")
+    history, _ = loop(host)
+    for message in history:
+        message.pop("reasoning_content", None)
+    ask(host, [*history, {"role": "user", "content": "And tomorrow?"}])
+    loop(host, [{"role": "user", "content": "Another question"}])
+
+    assert [] == moved_prefixes([host])
 
 
 def test_64_conversations_at_once_do_not_mix(strict_hosts):

@@ -7,7 +7,7 @@ from ._capture import Captures, capture_plans
 from ._host import Captured, StrictHost, strict_host
 from ._llama import LlamaServer, llama_server
 from ._script import AUTO, Call, Part, Reply, Sealed, Summary, Text, Think, Turn, call, sealed, think
-from ._search import Foreign, aliases, canaries_in, foreign_bytes
+from ._search import Foreign, Moved, aliases, canaries_in, foreign_bytes, moved_prefixes
 from ._strict import JUDGES
 
 __all__ = [
@@ -18,6 +18,7 @@ __all__ = [
     "Captures",
     "Foreign",
     "LlamaServer",
+    "Moved",
     "Part",
     "Reply",
     "Sealed",
@@ -32,6 +33,7 @@ __all__ = [
     "capture_plans",
     "foreign_bytes",
     "llama_server",
+    "moved_prefixes",
     "sealed",
     "strict_host",
     "think",

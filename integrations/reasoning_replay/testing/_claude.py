@@ -231,9 +231,10 @@ def signatures(case: Case) -> str | None:
 
 def order(case: Case) -> str | None:
     """E7 for the latest assistant message; in earlier ones blocks of one reply may not change places (E2)."""
-    latest = max((b.message for b in case.blocks("assistant")), default=-1)
-    for index in sorted({b.message for b in case.thinking_blocks()}):
-        blocks = [b for b in case.blocks("assistant") if b.message == index]
+    said = [list(blocks) for _, blocks in groupby(case.blocks("assistant"), key=lambda block: block.message)]
+    for blocks in said:
+        if not any(b.kind in THINKING for b in blocks):
+            continue
         first = next(b for b in blocks if b.kind in THINKING)
         keys = [opaque_of(b) for b in blocks if b.kind in THINKING] + [
             str(b.body.get("id")) for b in blocks if b.kind == "tool_use"
@@ -241,7 +242,7 @@ def order(case: Case) -> str | None:
         sent = next((case.memory.by_key[k] for k in keys if k in case.memory.by_key), None)
         if sent is None:
             continue
-        if index == latest and order_of(blocks) != sent.order:
+        if blocks is said[-1] and order_of(blocks) != sent.order:
             return E7.format(at=first.at)
         places = [sent.order.index(k) for k in order_of(blocks) if k in sent.order and k in case.memory.by_key]
         if places != sorted(places):
