@@ -7,6 +7,7 @@ common case a copy and the removal of one key. The caller's messages are never c
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from .._engine import Act, Decision, Zone
@@ -65,6 +66,7 @@ def _edited(message: Mapping[str, Any], edit: _Edit, renamed: dict[str, str]) ->
     return copy
 
 
+@lru_cache(maxsize=1024)
 def _edit_for(shape: Message, decision: Decision) -> _Edit:
     """What the decision changes in messages of this shape."""
     if decision.remove is not None:

@@ -54,6 +54,10 @@ class _Look:
 
     def shape(self, index: int, message: Mapping[str, Any]) -> Message:
         """The shape of a message that has these keys."""
+        usual = _usual_key(message, *self.usual) if self.usual is not None else None
+        shape = self.usual_shapes.get(usual)
+        if shape is not None:
+            return shape
         key = _key(self, message)
         shape = self.shapes.get(key)
         if shape is None:
@@ -62,7 +66,7 @@ class _Look:
                 self.shapes.clear()
                 self.usual_shapes.clear()
             shape = self.shapes[key] = _shape(self, message)
-        if self.usual is not None and (usual := _usual_key(message, *self.usual)) is not None:
+        if usual is not None:
             self.usual_shapes[usual] = shape
         return shape
 
