@@ -132,14 +132,16 @@ class StrictHost:
         A reply is known by the ids of its calls, or by the default model's own last line. Reasoning under a key that the
         host does not read is lost.
         """
-        messages = (request or self.last).messages
-        found: list[str] = []
-        for sign, words in dict(self._issuer.replies).items():
-            for message in messages:
-                if message.get("role") == "assistant" and sign in json.dumps(message):
-                    readable = json.dumps({key: message[key] for key in self.judge.reads if key in message})
-                    found += [word for word in words if word not in readable]
-        return found
+        said = [m for m in (request or self.last).messages if m.get("role") == "assistant"]
+        written = [(json.dumps(m), json.dumps({key: m[key] for key in self.judge.reads if key in m})) for m in said]
+        return [
+            word
+            for sign, words in dict(self._issuer.replies).items()
+            for whole, readable in written
+            if sign in whole
+            for word in words
+            if word not in readable
+        ]
 
     def reset(self, *, script: Script = None, steps: int | None = None, **options: Any) -> None:
         """Forget requests and what was issued, go back to the options of the start, and change those that are given."""

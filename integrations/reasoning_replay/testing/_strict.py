@@ -32,8 +32,11 @@ class Judge:
     """One row of the table."""
 
     law: Law
+    """What decides: the request and the options to a verdict."""
     voice: Voice = field(default_factory=Voice)
+    """How a chat host writes a reply; Anthropic's stands in `_claude_voice`."""
     dialect: str = "chat"
+    """`chat` or `anthropic`."""
     alias: str
     """The name by which a policy may call the real host (`Policy(aliases=host.alias)`)."""
     base: str = "/v1"
@@ -45,6 +48,7 @@ class Judge:
     options: Mapping[str, Any] = field(default_factory=dict)
     """The judge's options and their defaults; `strict_host` takes these and no others."""
     new_call_id: Callable[[], str] = _voices.call_id
+    """A fresh id in the host's own form."""
     reads: tuple[str, ...]
     """The keys of a message in which the host looks for reasoning; elsewhere it is lost on it."""
     fails: Callable[[int], Refusal] = _unavailable
@@ -58,8 +62,11 @@ class Judge:
     upstreams: tuple[_openrouter.Upstream, ...] = ()
     """The vendors behind a router; empty: the host is its own vendor."""
     source: str
+    """Where the law and its words are known from."""
     date: str
+    """The newest of the sources."""
     confidence: str
+    """How sure we are."""
 
 
 DEEPSEEK_VOICE: Final = Voice(silent="", opening={"role": "assistant", "content": None, "reasoning_content": ""})
