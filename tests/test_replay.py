@@ -614,3 +614,23 @@ def test_a_message_with_only_its_own_reasoning_and_empty_content_is_shared():
     messages = [user(), own]
     plan = prepare(messages, host="api.cerebras.ai", model="gpt-oss-120b", policy=Policy(unknown_origin="trust"))
     assert plan.messages is messages
+
+
+def test_own_text_in_chunks_goes_under_the_key_that_the_host_reads():
+    origin = Origin("api.moonshot.ai", model="kimi-k3")
+    chunk = {"type": "thinking", "thinking": [{"type": "text", "text": "T"}]}
+    message = capture({"role": "assistant", "content": [chunk, {"type": "text", "text": "x"}]}, origin)
+    plan = prepare([user(), message], host=origin.host, model=origin.model)
+    assert plan.messages[1] == {
+        "role": "assistant",
+        "content": [{"type": "text", "text": "x"}],
+        "reasoning_content": "T",
+    }
+
+
+def test_the_report_of_a_message_that_is_left_out_keeps_nothing():
+    own = capture({"role": "assistant", "content": [{"type": "thinking", "thinking": "O", "signature": "s"}]}, CLAUDE)
+    plan = prepare([user(), own, user()], host=CLAUDE.host, dialect="anthropic", model=CLAUDE.model)
+    assert [(row.action, row.reason, row.fields, row.output) for row in plan.report.rows] == [
+        ("drop", "reasoning_only", ("content.thinking",), None)
+    ]

@@ -58,11 +58,8 @@ TAKEN: dict[str, frozenset[str]] = {"anthropic": BLOCKS}
 ORDERED: dict[str, tuple[str, str]] = {"anthropic": ("thinking_blocks", "content.thinking")}
 """Dialect whose wire keeps blocks in order → the carrier that loses the order, and the one that keeps it."""
 
-STRING_CARRIERS = ("reasoning_content", "reasoning", "reasoning_text")
-"""Carriers that hold readable text as one string, in the order they are looked for."""
-
-TEXT_TARGETS = (*STRING_CARRIERS, "content.thinking")
-"""Carriers that readable text from another carrier can be written to."""
+TEXT_CARRIERS = ("reasoning_content", "reasoning", "reasoning_text", "content.thinking")
+"""Carriers between which readable text can be moved, in the order they are looked for."""
 
 
 class Act(NamedTuple):
@@ -157,17 +154,19 @@ def decided(history: History, zones: list[Zone]) -> Iterator[tuple[Message, Deci
 def _lines(index: int, output: int | None, shape: Message, decision: Decision, sizes: list[int]) -> Iterator[Row]:
     grouped: dict[tuple[Action, str], tuple[list[str], int]] = {}
     for part, act, size in zip(shape.parts, decision.acts, sizes, strict=True):
-        names, total = grouped.get((act.action, act.reason), ([], 0))
+        stays = act.action != "drop" and decision.remove is not None
+        key: tuple[Action, str] = ("drop", decision.remove or "") if stays else (act.action, act.reason)
+        names, total = grouped.get(key, ([], 0))
         if (name := act.to or part.carrier) not in names:
             names.append(name)
-        grouped[act.action, act.reason] = names, total + size
+        grouped[key] = names, total + size
+    if decision.remove is not None:
+        grouped.setdefault(("drop", decision.remove), ([], 0))
     for (action, reason), (names, total) in grouped.items():
         yield Row(index, output, shape.role, action, reason, tuple(names), total)
     if decision.fill is not None:
         carrier, text = decision.fill
         yield Row(index, output, shape.role, "fill", "missing", (carrier,), len(text.encode()))
-    if decision.remove is not None:
-        yield Row(index, None, shape.role, "drop", decision.remove, (), 0)
 
 
 class _Case(NamedTuple):
@@ -314,24 +313,34 @@ def _judge_filler(part: Part, rule: Rule, *, scoped: bool) -> Act:
 
 
 def _place(parts: tuple[Part, ...], acts: tuple[Act, ...], writes: tuple[str, ...], rule: Rule) -> tuple[Act, ...]:
-    """Puts what was kept under the carriers that the rule writes: in place, renamed, or not at all."""
+    """Puts what was kept under the carriers that the rule writes: in place, renamed, or not at all.
+
+    A host that is not strict keeps its own other fields beside the one that it reads, and those that it sends itself.
+    """
     there = {part.carrier for part, act in zip(parts, acts, strict=True) if act.action == "keep"}
     if there.issubset(writes) and not there.isdisjoint(writes):
         return acts
-    strings = [carrier for carrier in (*rule.read, *STRING_CARRIERS) if carrier in there and carrier in STRING_CARRIERS]
-    source = strings[0] if strings else None
-    target = next((carrier for carrier in writes if carrier in TEXT_TARGETS and carrier not in there), None)
-    stays = not rule.strict and not there.isdisjoint(writes)
-    return tuple(
-        act
-        if act.action != "keep" or part.carrier in writes
-        else Act("rename", "own_renamed", target)
-        if part.carrier == source and target is not None
-        else act
-        if stays
-        else Act("drop", "not_taken")
-        for part, act in zip(parts, acts, strict=True)
-    )
+    source = _text_source(parts, acts, (*rule.read, *TEXT_CARRIERS))
+    target = next((carrier for carrier in writes if carrier in TEXT_CARRIERS and carrier not in there), None)
+    stay = set() if rule.strict else there if not there.isdisjoint(writes) else there.intersection(rule.read)
+    placed: list[Act] = []
+    for part, act in zip(parts, acts, strict=True):
+        if act.action == "keep" and part.carrier not in writes:
+            if part.carrier == source and target is not None:
+                act = Act("rename", "own_renamed", target)  # noqa: PLW2901
+            elif part.carrier not in stay:
+                act = Act("drop", "not_taken")  # noqa: PLW2901
+        placed.append(act)
+    return tuple(placed)
+
+
+def _text_source(parts: tuple[Part, ...], acts: tuple[Act, ...], order: tuple[str, ...]) -> str | None:
+    """The first carrier whose kept parts are all readable text; None where there is none."""
+    kinds: dict[str, set[str]] = {}
+    for part, act in zip(parts, acts, strict=True):
+        if act.action == "keep":
+            kinds.setdefault(part.carrier, set()).add(part.kind)
+    return next((carrier for carrier in order if carrier in TEXT_CARRIERS and kinds.get(carrier) == {"text"}), None)
 
 
 def _in_order(parts: tuple[Part, ...], acts: tuple[Act, ...], source: str, target: str) -> tuple[Act, ...]:
@@ -347,17 +356,21 @@ def _fill(case: _Case) -> tuple[str, str] | None:
     missing = case.rule.missing
     if missing is None or missing.fill is None or case.policy.missing == "leave":
         return None
-    writes = case.writes or (() if case.target.dialect == "chat" else TEXT_TARGETS[-1:])
-    carrier = next((name for name in writes if name in TEXT_TARGETS), None)
+    writes = case.writes or (() if case.target.dialect == "chat" else TEXT_CARRIERS[-1:])
+    carrier = next((name for name in writes if name in TEXT_CARRIERS), None)
     return None if carrier is None else (carrier, missing.fill)
 
 
 def _after_unproven(history: History, zones: list[Zone]) -> int:
-    """The row after the last sealed part whose origin is not known; 0 where all are known."""
+    """The row after the last one that loses a block which the model may have seen; 0 where there is none.
+
+    Foreign blocks were never in what it saw; blocks that cannot be proven, or that the host refuses, may have been.
+    """
     after = 0
     for row, (shape, decision) in enumerate(decided(history, zones)):
         acts = zip(shape.parts, decision.acts, strict=True)
-        if any(act.reason == "unknown_origin" and part.kind != "text" for part, act in acts):
+        lost = any(part.carrier in BLOCKS and act.reason in ("unknown_origin", "unsigned") for part, act in acts)
+        if lost or decision.remove == "reasoning_only":
             after = row + 1
     return after
 

@@ -101,13 +101,25 @@ def _list_steps(name: str, acts: dict[int, Act]) -> list[Step]:
     if name == "tool_calls.extra_content":
         return [_plain_calls(dropped)] if dropped else []
     if name == "content.thinking":
-        return [_filter_content(dropped, unsigned)] if dropped or unsigned else []
+        moved = {item: act.to for item, act in acts.items() if act.action == "rename" and act.to is not None}
+        gone = dropped.union(moved)
+        texts = [_as_string(name, sorted(moved), next(iter(moved.values())))] if moved else []
+        return [*texts, *([_filter_content(gone, unsigned)] if gone or unsigned else ())]
     return [_filter_list(BY_NAME[name].key, dropped, unsigned, lift=name == "reasoning_details")]
 
 
 def _rename(source: str, target: str) -> Step:
     def step(message: Mapping[str, Any], copy: dict[str, Any]) -> None:
         copy[target] = message[source]
+
+    return step
+
+
+def _as_string(name: str, items: list[int], target: str) -> Step:
+    """The text of thinking chunks as one string under another key."""
+
+    def step(message: Mapping[str, Any], copy: dict[str, Any]) -> None:
+        copy[target] = "".join(BY_NAME[name].payload(message["content"][item]) for item in items)
 
     return step
 
