@@ -60,12 +60,50 @@ def test_a_step_that_fails_costs_the_reasoning_and_not_the_call(
             MODES[mode](host, messages)
     assert [] == host.refusals
     assert [] == canaries_in(host.last.raw.decode())
-    said = [record for record in caplog.records if record.name == "reasoning_replay"]
+    said = [each for each in caplog.records if each.name == "reasoning_replay" and each.levelno >= logging.WARNING]
     assert 1 == len(said)
     assert "Broken inside reasoning-replay" in said[0].getMessage()
     assert said[0].exc_info is None
     MODES[mode](host, messages)
     assert [] == host.refusals
+
+
+FINDINGS = ("carrier_of", "predicted_url", "hint_of", "_write_body", "_as_dict", "_origin")
+BEFORE = [
+    {"role": "user", "content": "How is the weather?"},
+    {
+        "role": "assistant",
+        "content": "",
+        "reasoning_content": "CANARY-elsewhere",
+        "thinking_blocks": [{"type": "thinking", "thinking": "CANARY-elsewhere", "signature": "c2ln"}],
+        "tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": "{}"}}],
+        "provider_specific_fields": {"reasoning_details": [{"type": "reasoning.text", "text": "CANARY-elsewhere"}]},
+    },
+    {"role": "tool", "tool_call_id": "call_1", "content": "3C"},
+]
+
+
+@pytest.mark.faulty(reason="that is what is tried")
+@pytest.mark.parametrize("mode", ["sync", "async", "stream", "async stream"])
+@pytest.mark.parametrize("kind", ["deepseek", "anthropic"])
+@pytest.mark.parametrize("name", FINDINGS)
+def test_a_fault_while_the_host_is_found_leaks_nothing_and_breaks_nothing(
+    name, kind, mode, strict_hosts, install, monkeypatch
+):
+    host = strict_hosts(kind)
+    install(host)
+    whole = getattr(_callback, name)
+    calls = []
+
+    def fails_once(*args, **kwargs):
+        calls.append(name)
+        return _broken() if len(calls) == 1 else whole(*args, **kwargs)
+
+    monkeypatch.setattr(_callback, name, _broken if name in ("carrier_of", "hint_of", "predicted_url") else fails_once)
+    MODES[mode](host, BEFORE)
+    assert [] == host.refusals
+    assert [] == canaries_in(host.last.raw.decode())
+    assert b"provider_specific_fields" not in host.last.raw
 
 
 ANNOTATIONS = ("replied", "chunk_arrived", "chunk_leaves")

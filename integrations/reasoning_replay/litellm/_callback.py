@@ -12,19 +12,20 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from threading import Lock
-from typing import Any
+from typing import Any, Self, cast
 
 import litellm
 from litellm.integrations.custom_logger import CustomLogger
 
 from .. import _capture, _plan, _replay
+from .._faults import fail_closed
 from .._known import Known
 from .._origin import MARK, Origin, OriginError
 from .._report import Report
-from .._rules import Policy
+from .._rules import BadPolicy, Policy
 from ..forms import LAYOUT, PSF, layout_of
 from . import _patches
-from ._carriers import carrier_of, hint_of, is_chat
+from ._carriers import CARRIERS, carrier_of, hint_of, is_chat
 from ._stream import StreamNotes
 from ._target import custom_host, origin_of, predicted_url
 
@@ -73,7 +74,7 @@ class ReasoningReplay(CustomLogger):
     _installed: ReasoningReplay | None = None
     _lock = Lock()
 
-    def __new__(cls, policy: Policy | None = None, known: Known | None = None) -> ReasoningReplay:
+    def __new__(cls, policy: Policy | None = None, known: Known | None = None) -> Self:
         with cls._lock:
             there = ReasoningReplay._installed
             if there is None:
@@ -83,7 +84,7 @@ class ReasoningReplay(CustomLogger):
                     f"ReasoningReplay(policy={policy!r}): another policy is installed ({there.policy!r}); one policy "
                     "holds for the whole process; call uninstall() on the first callback before making another"
                 )
-            return there
+            return cast("Self", there)
 
     def __init__(self, policy: Policy | None = None, known: Known | None = None) -> None:
         with self._lock:
@@ -140,8 +141,12 @@ class ReasoningReplay(CustomLogger):
     def before_dispatch(self, fields: dict[str, Any]) -> dict[str, Any]:
         """The fields of one attempt at a chat completion, with what may go to its host. Changes nothing in place."""
         details = getattr(fields.get("logging"), "model_call_details", None)
-        if not isinstance(fields.get("messages"), list) or not is_chat(details or {}):
+        if not isinstance(fields.get("messages"), list) or not isinstance(details, dict) or not is_chat(details):
             return fields
+        details.pop(_PLANNED, None)
+        return fail_closed("litellm", lambda: self._planned(fields, details), lambda: _stripped(fields))
+
+    def _planned(self, fields: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
         provider, model = str(fields.get("custom_llm_provider") or ""), str(fields.get("model") or "")
         carrier = carrier_of(provider, model)
         dialect = fields.get("bridge") or carrier.dialect
@@ -152,71 +157,65 @@ class ReasoningReplay(CustomLogger):
                 return fields  # layer 2 will know
             url = custom_host("unpredicted")
         try:
-            plan = _replay.prepare_safely(
-                fields["messages"],
-                host=url,
-                model=model,
-                dialect=dialect,
-                form="litellm",
-                request=params,
-                policy=self.policy,
-                hint=hint_of(provider, carrier),
-                known=self.known,
-            )
+            plan = self._prepare(fields["messages"], url, dialect, model, params, hint_of(provider, carrier))
         except _plan.MissingReasoning as missing:
             raise MissingReasoning(missing, model, provider) from None
-        if isinstance(details, dict):
-            details[_PLANNED] = _Planned(plan, dialect)
-            details[REPORT] = plan.report
+        details[_PLANNED] = _Planned(plan, dialect)
+        details[REPORT] = plan.report
         return {**fields, "messages": plan.messages, "optional_params": _as_dict(plan.request, params)}
 
-    # Layer 2
-
-    def log_pre_api_call(self, model: Any, messages: Any, kwargs: dict[str, Any]) -> None:
-        """Confirms the plan on the body that is about to be sent, with the host that it is really sent to."""
-        if not self.active() or not is_chat(kwargs):
-            return
-        extra = kwargs.get("additional_args") or {}
-        body, url = extra.get("complete_input_dict"), extra.get("api_base")
-        provider, name = str(kwargs.get("custom_llm_provider") or ""), str(kwargs.get("model") or "")
-        carrier = carrier_of(provider, name)
-        if (
-            carrier.wire is None
-            or url is None
-            or not isinstance(body, dict)
-            or not isinstance(body.get("messages"), list)
-        ):
-            return
-        plan = self._plan_for(str(url), carrier.dialect, name, messages, kwargs, hint_of(provider, carrier), body)
-        kwargs[REPORT] = plan.report
-        confirmed = _replay.confirm_safely(body["messages"], plan, form=carrier.wire, request=body)
-        _write_body(body, confirmed)
-
-    def _plan_for(
-        self,
-        url: str,
-        dialect: str,
-        model: str,
-        messages: Any,
-        details: Mapping[str, Any],
-        hint: str | None,
-        body: Mapping[str, Any],
+    def _prepare(
+        self, messages: Any, url: str, dialect: str, model: str, params: Mapping[str, Any], hint: str | None
     ) -> _plan.Plan:
-        """Layer 1's plan where its prediction was right; else a plan of the caller's marked messages for the true host."""
-        planned = details.get(_PLANNED)
-        if isinstance(planned, _Planned) and planned.plan.origin == _origin(url, dialect, model):
-            return planned.plan
         return _replay.prepare_safely(
-            messages if isinstance(messages, list) else body["messages"],
+            messages,
             host=url,
             model=model,
             dialect=dialect,
             form="litellm",
-            request={**body, "messages": None},
+            request=params,
             policy=self.policy,
             hint=hint,
             known=self.known,
         )
+
+    # Layer 2
+
+    def log_pre_api_call(self, model: Any, messages: Any, kwargs: dict[str, Any]) -> None:
+        """Confirms the plan on the body that is about to be sent, with the host that it is really sent to.
+
+        LiteLLM swallows what is raised here and sends the body all the same, so nothing may be raised: what the
+        policy would raise, layer 1 has raised.
+        """
+        if not self.active() or not is_chat(kwargs):
+            return
+        extra = kwargs.get("additional_args") or {}
+        body = extra.get("complete_input_dict")
+        if not isinstance(body, dict) or not isinstance(body.get("messages"), list):
+            return
+        try:
+            fail_closed(
+                "litellm",
+                lambda: self._confirm(body, extra.get("api_base"), messages, kwargs),
+                lambda: _strip_body(body, kwargs),
+            )
+        except (_plan.MissingReasoning, BadPolicy):
+            _strip_body(body, kwargs)
+
+    def _confirm(self, body: dict[str, Any], url: object, messages: Any, details: dict[str, Any]) -> None:
+        provider, model = str(details.get("custom_llm_provider") or ""), str(details.get("model") or "")
+        carrier = carrier_of(provider, model)
+        if carrier.wire is None or url is None:
+            return
+        planned = details.get(_PLANNED)
+        if isinstance(planned, _Planned) and planned.plan.origin == _origin(str(url), carrier.dialect, model):
+            plan = planned.plan
+        else:  # layer 1 was wrong about the host, or there was none: from the caller's marked messages, for this host
+            given = messages if isinstance(messages, list) else body["messages"]
+            params = {key: value for key, value in body.items() if key != "messages"}
+            plan = self._prepare(given, str(url), carrier.dialect, model, params, hint_of(provider, carrier))
+        details[REPORT] = plan.report
+        _write_body(body, _replay.confirm_safely(body["messages"], plan, form=carrier.wire, request=body))
 
     # Layer 3
 
@@ -224,9 +223,12 @@ class ReasoningReplay(CustomLogger):
         """Marks a reply that has just come from its host, once."""
         details = getattr(logging_obj, "model_call_details", None)
         hidden = getattr(result, "_hidden_params", None)
-        if not isinstance(details, dict) or not is_chat(details) or not isinstance(hidden, dict) or REPORT in hidden:
+        if not isinstance(details, dict) or not is_chat(details):
             return
-        hidden[REPORT] = details.get(REPORT)
+        if isinstance(hidden, dict):
+            if REPORT in hidden:
+                return
+            hidden[REPORT] = details.get(REPORT)
         if not hasattr(result, "choices"):
             return  # a stream
         planned = details.pop(_PLANNED, None)
@@ -285,6 +287,30 @@ def _origin(url: str, dialect: str, model: str) -> Origin | None:
         return Origin.from_url(url, dialect=dialect, model=model)
     except OriginError:
         return None
+
+
+def _stripped(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields of an attempt without any reasoning, where our own bookkeeping has failed."""
+    params = fields.get("optional_params")
+    plan = _last_resort(fields["messages"], "litellm", fields, params)
+    return {**fields, "messages": plan.messages, "optional_params": _as_dict(plan.request, params)}
+
+
+def _strip_body(body: dict[str, Any], details: Mapping[str, Any]) -> None:
+    """Takes all reasoning out of a body, where our own bookkeeping has failed."""
+    dialect = _dialect_of(details)
+    _write_body(body, _last_resort(body["messages"], "anthropic" if dialect == "anthropic" else "chat", details, body))
+
+
+def _last_resort(messages: Any, form: str, names: Mapping[str, Any], request: Any) -> _plan.Plan:
+    provider, model = str(names.get("custom_llm_provider") or ""), str(names.get("model") or "")
+    target = Origin(custom_host("unreadable"), dialect=_dialect_of(names), model=model)
+    return _replay.fallback_plan(messages, target, form, request, provider)
+
+
+def _dialect_of(names: Mapping[str, Any]) -> str:
+    """The dialect by the table alone: this must work when everything else does not."""
+    return next((row.dialect for row in CARRIERS if row.provider == names.get("custom_llm_provider")), "chat")
 
 
 def _as_dict(request: Mapping[str, Any] | None, given: Any) -> Any:
