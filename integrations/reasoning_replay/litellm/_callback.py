@@ -223,8 +223,10 @@ class ReasoningReplay(CustomLogger):
         """Marks a reply that has just come from its host, once."""
         details = getattr(logging_obj, "model_call_details", None)
         hidden = getattr(result, "_hidden_params", None)
-        if not isinstance(details, dict) or not is_chat(details):
+        if not isinstance(details, dict) or not _is_ours(details):
             return
+        if not hasattr(result, "choices") and not hasattr(result, "chunk_creator"):
+            return  # the bridge's own inner reply
         if isinstance(hidden, dict):
             if REPORT in hidden:
                 return
@@ -268,7 +270,7 @@ class ReasoningReplay(CustomLogger):
         if _STREAM not in vars(stream):
             details = getattr(stream.logging_obj, "model_call_details", None) or {}
             origin = None
-            if is_chat(details) and stream.custom_llm_provider != "cached_response":
+            if _is_ours(details) and stream.custom_llm_provider != "cached_response":
                 planned = details.get(_PLANNED)
                 origin = origin_of(details, planned.dialect if isinstance(planned, _Planned) else None)
             setattr(stream, _STREAM, None if origin is None else StreamNotes(origin, self.known))
@@ -280,6 +282,11 @@ def report_of(response: Any) -> Report | None:
     """The report of the call that gave this reply or stream; None where there was none (a cache hit, no callback)."""
     hidden = getattr(response, "_hidden_params", None)
     return hidden.get(REPORT) if isinstance(hidden, Mapping) else None
+
+
+def _is_ours(details: Mapping[str, Any]) -> bool:
+    """A chat call; one that LiteLLM has bridged is called `responses` by now, but was planned as chat."""
+    return is_chat(details) or _PLANNED in details
 
 
 def _origin(url: str, dialect: str, model: str) -> Origin | None:
