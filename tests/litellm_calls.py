@@ -110,6 +110,18 @@ def _async_router(host, messages, **more):
     return run(router(host).acompletion(model="group-0", messages=messages, tools=TOOLS, **more))
 
 
+def _router_stream(host, messages, **more):
+    return litellm.stream_chunk_builder(list(_router(host, messages, stream=True, **more)))
+
+
+def _async_router_stream(host, messages, **more):
+    async def whole():
+        named = {"model": "group-0", "messages": messages, "tools": TOOLS, "stream": True, **more}
+        return await collected(await router(host).acompletion(**named))
+
+    return litellm.stream_chunk_builder(run(whole()))
+
+
 MODES = {
     "sync": _sync,
     "positional": _positional,
@@ -119,12 +131,21 @@ MODES = {
     "async stream": _async_stream,
     "router": _router,
     "async router": _async_router,
+    "router stream": _router_stream,
+    "async router stream": _async_router_stream,
 }
 
 
 def standing():
     """What stands at every place that a patch may take."""
-    return [getattr(*place_of(patch)) for patch in PATCHES]
+    return [_at(patch) for patch in PATCHES]
+
+
+def _at(patch):
+    try:
+        return getattr(*place_of(patch))
+    except (ImportError, AttributeError):  # an older LiteLLM
+        return None
 
 
 def turn(mode, host, messages, text="How is the weather?", **more):
