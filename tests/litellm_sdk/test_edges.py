@@ -10,7 +10,7 @@ from litellm.caching import caching_handler
 import reasoning_replay
 from litellm_calls import MODES, TOOLS, append, collected, go_on, router, run, target, turn
 from reasoning_replay import Origin, Policy, adopt
-from reasoning_replay.litellm import MissingReasoning, ReasoningReplay, report_of
+from reasoning_replay.litellm import MissingReasoning, ReasoningReplay, _patches, report_of
 from reasoning_replay.testing import Reply, Text, call, canaries_in, think
 
 CALL = {"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": "{}"}}
@@ -40,6 +40,23 @@ def test_missing_raise_names_index_and_host_before_any_request(mode, strict_host
     assert (1, host.name) == (raised.value.index, raised.value.host)
     assert isinstance(raised.value, reasoning_replay.MissingReasoning)
     assert [] == host.requests
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_without_the_place_for_it_missing_raise_holds_for_async_calls_alone(mode, strict_hosts, install, monkeypatch):
+    rows = tuple(
+        row._replace(place="litellm.main:Gone") if "Dispatch" in row.place else row for row in _patches.PATCHES
+    )
+    monkeypatch.setattr(_patches, "PATCHES", rows)
+    host = strict_hosts("deepseek")
+    install(host, missing="raise")
+    if mode == "async":
+        with pytest.raises(MissingReasoning):
+            MODES[mode](host, BARE)
+        assert [] == host.requests
+    else:  # the warning at construction has said so; nothing leaks, and the host is served
+        MODES[mode](host, BARE)
+        assert [] == host.refusals
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
