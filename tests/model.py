@@ -40,12 +40,7 @@ class Sent:
 
 def origin_of(mark: Any) -> Origin | None:
     """The mark is exactly `{"id", "v"}`, parts percent-encoded; a failing checksum is broken, and broken is unknown."""
-    if (
-        not isinstance(mark, dict)
-        or set(mark) != {"id", "v"}
-        or mark["v"] != 1
-        or not isinstance(mark["id"], str)
-    ):
+    if not isinstance(mark, dict) or set(mark) != {"id", "v"} or mark["v"] != 1 or not isinstance(mark["id"], str):
         return None
     body, _, check = mark["id"].rpartition("|")
     parts = [unquote(part) or None for part in body.split("|")]
@@ -94,9 +89,7 @@ def has_text(content: Any) -> bool:
 def has_result(message: Message) -> bool:
     content = message["content"]
     return (
-        message["role"] == "user"
-        and not isinstance(content, str)
-        and any(p["type"] == "tool_result" for p in content)
+        message["role"] == "user" and not isinstance(content, str) and any(p["type"] == "tool_result" for p in content)
     )
 
 
@@ -144,11 +137,7 @@ def in_window(messages: list[Message], rule: Rule, form: str) -> set[int]:
     start = turn_start(messages, form)
     found = set(range(start, len(messages)))
     if rule.window == "last_assistant":
-        before = [
-            at
-            for at in range(start)
-            if messages[at]["role"] == "assistant" and reasoning_of(messages[at], form)
-        ]
+        before = [at for at in range(start) if messages[at]["role"] == "assistant" and reasoning_of(messages[at], form)]
         found |= set(before[-1:])
     return found
 
@@ -161,11 +150,7 @@ def strip_notes(value: Any) -> Any:
     if isinstance(value, list):
         return [strip_notes(one) for one in value]
     if isinstance(value, dict):
-        return {
-            key: strip_notes(one)
-            for key, one in value.items()
-            if key not in ("turn", "provider_specific_fields")
-        }
+        return {key: strip_notes(one) for key, one in value.items() if key not in ("turn", "provider_specific_fields")}
     return value
 
 
@@ -185,9 +170,7 @@ def reasoning_of(message: Message, form: str) -> dict[str, Any]:
         if chunks:
             found[name] = chunks
     extra = {
-        at: call["extra_content"]
-        for at, call in enumerate(message.get("tool_calls") or [])
-        if "extra_content" in call
+        at: call["extra_content"] for at, call in enumerate(message.get("tool_calls") or []) if "extra_content" in call
     }
     if extra:
         found["tool_calls.extra_content"] = extra
@@ -235,9 +218,7 @@ def plan(
     """For each message of the input; None for one that can hold no reasoning."""
     if form == "anthropic":
         sent = claude_plan(messages, target=target, rule=rule, policy=policy)
-        return (
-            without_thinking(messages, sent) if thinking_goes(messages, sent, rule, request or {}) else sent
-        )
+        return without_thinking(messages, sent) if thinking_goes(messages, sent, rule, request or {}) else sent
     window, start = in_window(messages, rule, form), turn_start(messages, form)
     return [
         chat_message(message, at in window, at >= start, target, rule, policy)
@@ -257,9 +238,7 @@ def in_scope(message: Message, current: bool, rule: Rule) -> bool:
     return {"all_assistant": True, "tool_calls": has_calls, "current_turn": current}[rule.missing.on]
 
 
-def chat_message(
-    message: Message, window: bool, current: bool, target: Any, rule: Rule, policy: Policy
-) -> Sent:
+def chat_message(message: Message, window: bool, current: bool, target: Any, rule: Rule, policy: Policy) -> Sent:
     came = reasoning_of(message, "chat")
     owner = origin_of((message.get("provider_specific_fields") or {}).get("reasoning_replay"))
     scope = in_scope(message, current, rule)
@@ -320,9 +299,7 @@ def written(own: dict[str, Any], rule: Rule) -> dict[str, Any]:
     if not has_one:
         # Without a field that the rule writes, own ones that it reads stay at a lenient host, and no others.
         new = set(out) & set(rule.write)
-        return {
-            name: value for name, value in out.items() if name in (new or (() if rule.strict else rule.read))
-        }
+        return {name: value for name, value in out.items() if name in (new or (() if rule.strict else rule.read))}
     # Strict: every key that the host does not know goes, own ones too.
     return {name: value for name, value in out.items() if name in rule.write} if rule.strict else out
 
@@ -356,9 +333,7 @@ def blocks_of(message: Message) -> list[tuple[int, Message, Origin | None]]:
 
 
 def is_filler(block: Message, owner: Origin | None) -> bool:
-    return (
-        owner is None and block["type"] == "thinking" and is_blank(block["thinking"]) and not is_signed(block)
-    )
+    return owner is None and block["type"] == "thinking" and is_blank(block["thinking"]) and not is_signed(block)
 
 
 def unproven(messages, target, rule, policy) -> tuple[int, int]:
@@ -378,9 +353,7 @@ def unproven(messages, target, rule, policy) -> tuple[int, int]:
     return last
 
 
-def claude_block(
-    block: Message, owner: Origin | None, target: Any, rule: Rule, policy: Policy
-) -> Message | None:
+def claude_block(block: Message, owner: Origin | None, target: Any, rule: Rule, policy: Policy) -> Message | None:
     signed = is_signed(block)
     if is_filler(block, owner):
         return None

@@ -17,9 +17,7 @@ from hypothesis import strategies as st
 from reasoning_replay import MemoryStore, Origin, Policy, capture
 
 MARK = "reasoning_replay"
-TOOLS = [
-    {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}
-]
+TOOLS = [{"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}]
 CLAUDE_TOOLS = [{"name": "look", "input_schema": {"type": "object", "properties": {}}}]
 
 
@@ -51,9 +49,7 @@ class Target:
 
     @property
     def origin(self) -> Origin:
-        return Origin(
-            self.host, model=self.model, dialect=self.dialect, upstream=self.upstream, account=self.account
-        )
+        return Origin(self.host, model=self.model, dialect=self.dialect, upstream=self.upstream, account=self.account)
 
 
 OFF = (("thinking", {"type": "disabled"}),)
@@ -140,6 +136,8 @@ class History:
 
     form: str
     messages: list[dict[str, Any]] = field(default_factory=list)
+    home: Origin | None = None
+    """The host that wrote most of it."""
     owners: dict[str, Origin | None] = field(default_factory=dict)
     """Canary -> origin; None where the history cannot say (no mark, or a broken one)."""
 
@@ -282,6 +280,19 @@ def _chunks(history: History, owner: Origin | None, message: dict[str, Any], psf
     message["content"] = [chunk, *answer]
 
 
+def _chunks_and_text(history: History, owner: Origin | None, message: dict[str, Any], psf: dict[str, Any]) -> None:
+    _chunks(history, owner, message, psf)
+    message["reasoning_content"] = message["content"][0]["thinking"][0]["text"]
+
+
+def _parts(history: History, owner: Origin | None, message: dict[str, Any], psf: dict[str, Any]) -> None:
+    """A content list with the blocks of an interleaved Claude reply, as LiteLLM takes it."""
+    answer = message["content"]
+    answer = [{"type": "text", "text": answer}] if isinstance(answer, str) and answer else answer or []
+    signed, redacted = (_block(kind, history, owner) for kind in ("signed", "redacted"))
+    message["content"] = [signed, *answer, redacted]
+
+
 def _opaque(history: History, owner: Origin | None, message: dict[str, Any], psf: dict[str, Any]) -> None:
     message["reasoning_text"] = f"thought {history.word(owner)}"
     message["reasoning_opaque"] = f"sealed {history.word(owner)}"
@@ -304,9 +315,7 @@ def _call_id(history: History, owner: Origin | None, message: dict[str, Any], ps
 
 def _items(history: History, owner: Origin | None, message: dict[str, Any], psf: dict[str, Any]) -> None:
     sealed = f"sealed {history.word(owner)}"
-    message["reasoning_items"] = [
-        {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": sealed}
-    ]
+    message["reasoning_items"] = [{"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": sealed}]
 
 
 def _nothing(history: History, owner: Origin | None, message: dict[str, Any], psf: dict[str, Any]) -> None:
@@ -321,12 +330,15 @@ WRITERS: dict[str, Writer] = {
     "blank": _value("reasoning_content", " "),
     "null": _value("reasoning_content", None),
     "empty reasoning": _value("reasoning", ""),
+    "blank reasoning": _value("reasoning", " "),
+    "null details": _value("reasoning_details", None),
     "details": _details_at("top", signed=True, text=False),
     "details and text": _details_at("top", signed=True, text=True),
     "plain details": _details_at("top", signed=False, text=True),
     "psf details": _details_at("psf", signed=True, text=True),
     "blocks": _blocks,
     "chunks": _chunks,
+    "chunks and text": _chunks_and_text,
     "opaque": _opaque,
     "extra": _extra,
     "call psf": _call_psf,
@@ -334,13 +346,15 @@ WRITERS: dict[str, Writer] = {
     "items": _items,
     "none": _nothing,
 }
+LITELLM = {**WRITERS, "parts": _parts}
 COMMON = ("reasoning_content", "reasoning_content", "reasoning", "none", "empty")
 """Drawn more often: what most hosts write."""
 
 
 @st.composite
 def chat_replies(draw, history: History, home: Origin, number: int, calls: int) -> dict[str, Any]:
-    owner, mark = draw(marks(CHAT_ORIGINS, home))
+    origins = CHAT_ORIGINS if history.form == "chat" else (*CHAT_ORIGINS, *CLAUDE_ORIGINS)
+    owner, mark = draw(marks(origins, home))
     answer = f"answer {number}"
     content = draw(st.sampled_from(["", None, answer, [{"type": "text", "text": answer}], answer]))
     message: dict[str, Any] = {"role": "assistant", "content": content}
@@ -351,7 +365,8 @@ def chat_replies(draw, history: History, home: Origin, number: int, calls: int) 
         ]
     psf: dict[str, Any] = draw(st.sampled_from([{}, {}, {"citations": [number]}]))
     psf = dict(psf)
-    draw(st.sampled_from([*COMMON, *WRITERS]).map(WRITERS.__getitem__))(history, owner, message, psf)
+    writers = WRITERS if history.form == "chat" else LITELLM
+    draw(st.sampled_from([*COMMON, *writers]).map(writers.__getitem__))(history, owner, message, psf)
     if mark is not None:
         psf[MARK] = mark
     if psf:
@@ -362,9 +377,9 @@ def chat_replies(draw, history: History, home: Origin, number: int, calls: int) 
 @st.composite
 def chat_histories(draw, *, turns: int = 4, form: str = "chat") -> History:
     """Chat form: turns of several steps, each step a reply with calls and the tools' results."""
-    history = History(form)
+    home = draw(st.sampled_from(CHAT_ORIGINS if form == "chat" else (*CHAT_ORIGINS, *CLAUDE_ORIGINS)))
+    history = History(form, home=home)
     add = history.messages.append
-    home = draw(st.sampled_from(CHAT_ORIGINS))
     if draw(st.booleans()):
         add({"role": "system", "content": "be brief"})
     number = 0
@@ -415,10 +430,11 @@ BLOCKS = ("signed", "signed", "omitted", "redacted", "unsigned", "unsigned ''", 
 
 @st.composite
 def claude_replies(draw, history: History, home: Origin, number: int, calls: int) -> dict[str, Any]:
-    owner, mark = draw(marks(CLAUDE_ORIGINS, home))
+    one = draw(marks(CLAUDE_ORIGINS, home))
     blocks: list[dict[str, Any]] = []
 
     def think() -> None:
+        owner, mark = draw(marks(CLAUDE_ORIGINS, home)) if draw(st.sampled_from([False, False, True])) else one
         for kind in draw(st.lists(st.sampled_from(BLOCKS), max_size=2)):
             block = _block(kind, history, owner)
             if mark is not None:
@@ -431,13 +447,9 @@ def claude_replies(draw, history: History, home: Origin, number: int, calls: int
         blocks.append({**answer, "cache_control": {"type": "ephemeral"}} if draw(st.booleans()) else answer)
         if draw(st.booleans()):
             think()  # interleaved
-    blocks += (
-        {"type": "tool_use", "id": f"toolu_{number}_{at}", "name": "look", "input": {}} for at in range(calls)
-    )
+    blocks += ({"type": "tool_use", "id": f"toolu_{number}_{at}", "name": "look", "input": {}} for at in range(calls))
     if not calls and draw(st.sampled_from([False, False, False, True])):
-        blocks = [
-            block for block in blocks if block["type"] != "text"
-        ]  # nothing but reasoning, or nothing at all
+        blocks = [block for block in blocks if block["type"] != "text"]  # nothing but reasoning, or nothing at all
         if not blocks:
             return {"role": "assistant", "content": f"answer {number}"}
     return {"role": "assistant", "content": blocks}
@@ -446,9 +458,9 @@ def claude_replies(draw, history: History, home: Origin, number: int, calls: int
 @st.composite
 def claude_histories(draw, *, turns: int = 4) -> History:
     """Anthropic form: tool results are user messages, marks sit in the blocks."""
-    history = History("anthropic")
-    add = history.messages.append
     home = draw(st.sampled_from(CLAUDE_ORIGINS))
+    history = History("anthropic", home=home)
+    add = history.messages.append
     number = 0
     for _ in range(draw(st.integers(1, turns))):
         add(draw(user_messages(CLAUDE_PICTURE, number)))
@@ -491,9 +503,7 @@ def requests_of(target: Target) -> list[dict[str, Any] | None]:
             found.append({"tools": tools, "max_tokens": 4096, "thinking": manual})
             found.append({"tools": tools, "max_tokens": 2048, "thinking": manual})
             found.append({"tools": tools, "max_tokens": 1024, "thinking": manual})
-            found.append(
-                {"tools": tools, "max_tokens": 4096, "thinking": manual, "tool_choice": {"type": "any"}}
-            )
+            found.append({"tools": tools, "max_tokens": 4096, "thinking": manual, "tool_choice": {"type": "any"}})
     if target.off:
         found.append({"tools": tools, **dict(target.off)})
     return found
@@ -511,6 +521,8 @@ POLICIES = (
     Policy(window="current_turn"),
     Policy(window="none"),
     Policy(missing="leave"),
+    Policy(unknown_origin="trust", window="all", same_host=REPLICAS),
+    Policy(sealed="family"),
 )
 
 policies = st.sampled_from(POLICIES)

@@ -49,7 +49,7 @@ histories = st.one_of(chat_histories(), chat_histories(form="litellm"), claude_h
 
 
 def targets_for(history):
-    return CLAUDE_TARGETS if history.form == "anthropic" else CHAT_TARGETS
+    return {"chat": CHAT_TARGETS, "anthropic": CLAUDE_TARGETS, "litellm": TARGETS}[history.form]
 
 
 def planned(history, target, *, messages=None, known=None, **more):
@@ -62,7 +62,9 @@ def planned(history, target, *, messages=None, known=None, **more):
 def calls(draw):
     """A history, a place to send it, a request, a policy."""
     history = draw(histories)
-    target = draw(st.sampled_from(targets_for(history)))
+    targets = targets_for(history)
+    at_home = [target for target in targets if target.host == history.home.host]
+    target = draw(st.sampled_from(at_home if at_home and draw(st.booleans()) else targets))
     return history, target, {"request": draw(st.sampled_from(requests_of(target))), "policy": draw(policies)}
 
 
@@ -171,9 +173,7 @@ def calls_of(message):
 def answer_of(message):
     content = message.get("content")
     if isinstance(content, list):
-        return [
-            part for part in content if part["type"] not in ("thinking", "redacted_thinking", "reasoning")
-        ]
+        return [part for part in content if part["type"] not in ("thinking", "redacted_thinking", "reasoning")]
     return content
 
 
@@ -194,9 +194,7 @@ def sealed_of(value):
         return [as_bytes(value)]
     if "google" in value:
         return [as_bytes(value)]
-    found = [
-        inner.encode() for key, inner in value.items() if key == "reasoning_opaque" and inner is not None
-    ]
+    found = [inner.encode() for key, inner in value.items() if key == "reasoning_opaque" and inner is not None]
     return found + [one for inner in value.values() for one in sealed_of(inner)]
 
 
@@ -240,12 +238,16 @@ def test_unchanged_messages_are_shared_and_where_nothing_changed_it_is_the_same_
 def test_a_later_layer_that_sees_what_was_sent_gets_plan_known_and_loses_nothing(call):
     history, target, more = call
     plan = planned(history, target, **more)
-    if any(row.action == "fill" and model.is_empty(plan.messages[row.output]) for row in plan.report.rows):
-        return  # told of at the end of this file
-    again = planned(
-        history, target, messages=plan.messages, known=plan.known, **{**more, "request": plan.request}
-    )
+    if any(
+        model.is_empty(one) and not words_of(one, history.form) for one in plan.messages if one["role"] == "assistant"
+    ):
+        return  # a hollow message: told of at the end of this file
+    again = planned(history, target, messages=plan.messages, known=plan.known, **{**more, "request": plan.request})
     assert as_bytes(plan.messages) == as_bytes(again.messages)
+
+
+def words_of(message, form):
+    return [value for value in reasoning_of(message, form).values() if not model.is_blank(value)]
 
 
 # 4 --------------------------------------------------------------------------------------------------------------------
@@ -271,6 +273,7 @@ def test_within_one_turn_and_one_rule_earlier_bytes_never_change(call):
         if (
             earlier is not None
             and earlier.report.rule == plan.report.rule
+            and earlier.request == plan.request
             and not starts_turn(messages, end - 1, form=history.form)
             and not unproven
         ):
@@ -329,9 +332,7 @@ def without_marks(value):
 def test_origin_is_found_by_mark_and_where_the_mark_is_lost_by_what_is_known(call):
     history, target, more = call
     known = MemoryStore()
-    owned = [
-        message for message in history.messages if message["role"] == "assistant" and reasoning_marks(message)
-    ]
+    owned = [message for message in history.messages if message["role"] == "assistant" and reasoning_marks(message)]
     for message in owned:
         for owner in reasoning_marks(message):
             capture(without_marks(message), owner, form=history.form, known=known)
@@ -395,9 +396,7 @@ def test_adopting_a_history_is_counting_what_is_unmarked_as_written_there(call):
 
 # 4: prefixes ----------------------------------------------------------------------------------------------------------
 
-BOUND = [
-    target for target in CLAUDE_TARGETS if target.name in ("claude-5.5", "claude-new", "claude-haiku-5.5")
-]
+BOUND = [target for target in CLAUDE_TARGETS if target.name in ("claude-5.5", "claude-new", "claude-haiku-5.5")]
 
 
 @given(claude_histories(), st.sampled_from(BOUND))
@@ -434,15 +433,15 @@ def test_if_an_own_block_cannot_be_proven_the_front_run_up_to_and_including_it_g
 
 @given(claude_histories())
 def test_what_claude_refuses_of_a_manual_thinking_request_is_mended_whole(history):
+    if any(message.get("turn") is True and model.has_result(message) for message in history.messages):
+        return  # told of at the end of this file
     for target in CLAUDE_TARGETS[:5]:
         for request in requests_of(target):
             if (request or {}).get("thinking", {}).get("type") != "enabled":
                 continue
             plan = planned(history, target, request=request)
             if "thinking" not in plan.request or plan.request["thinking"]["type"] == "disabled":
-                assert not any(
-                    reasoning_of(one, "anthropic") for one in plan.messages if one["role"] == "assistant"
-                )
+                assert not any(reasoning_of(one, "anthropic") for one in plan.messages if one["role"] == "assistant")
                 continue
             assert plan.request.get("tool_choice", {}).get("type") not in ("any", "tool")  # G1
             assert 1024 <= plan.request["thinking"]["budget_tokens"] < plan.request["max_tokens"]  # G2
@@ -521,9 +520,7 @@ def test_the_rows_of_a_report_agree_with_what_changed(call):
 
 
 def rows_agree(form, before, after, rows):
-    said = {
-        action: {name for row in rows if row.action == action for name in row.fields} for action in ACTIONS
-    }
+    said = {action: {name for row in rows if row.action == action for name in row.fields} for action in ACTIONS}
     came, went = fields_of(before, form), fields_of(after, form)
     new = said["rename"] | said["fill"] | said["sentinel"]
     assert said["keep"] | new == set(went), (rows, before, after)
@@ -610,9 +607,7 @@ def disagreement(history, target, request, policy):
     """Where package and model differ, in words; None where they agree."""
     plan = planned(history, target, request=request, policy=policy)
     rule = plan.report.rule
-    expected = model.plan(
-        history.messages, form=history.form, target=target, rule=rule, policy=policy, request=request
-    )
+    expected = model.plan(history.messages, form=history.form, target=target, rule=rule, policy=policy, request=request)
     gone = {row.index for row in plan.report.rows if row.index is not None and row.output is None}
     outputs = iter(plan.messages)
     for at, (message, sent) in enumerate(zip(history.messages, expected, strict=True)):
@@ -621,7 +616,9 @@ def disagreement(history, target, request, policy):
             continue
         got = None if after is None else reasoning_of(after, history.form)
         if got != sent.reasoning:
-            return f"{target.name} {request} {policy}\nmessage {at}: {message}\nexpected {sent.reasoning}\ngot      {got}"
+            return (
+                f"{target.name} {request} {policy}\nmessage {at}: {message}\nexpected {sent.reasoning}\ngot      {got}"
+            )
     return None
 
 
@@ -661,9 +658,7 @@ def test_no_row_says_keep_of_a_message_that_is_left_out():
     origin = Origin("api.anthropic.com", model="claude-opus-4-6", dialect="anthropic")
     block = {"type": "thinking", "thinking": "thought CANARY-000;", "signature": "sig CANARY-001;"}
     reply = capture({"role": "assistant", "content": [block]}, origin, known=MemoryStore())
-    plan = prepare(
-        [USER, reply, USER], host=origin.host, model=origin.model, dialect="anthropic", known=MemoryStore()
-    )
+    plan = prepare([USER, reply, USER], host=origin.host, model=origin.model, dialect="anthropic", known=MemoryStore())
     assert [USER, USER] == plan.messages
     assert "keep" not in plan.report.counts()
 
@@ -724,3 +719,20 @@ def test_a_later_layer_keeps_an_empty_message_that_was_filled():
     target = {"host": "api.deepseek.com", "model": "deepseek-v4-pro"}
     plan = prepare(messages, known=MemoryStore(), **target)
     assert plan.messages == prepare(plan.messages, known=plan.known, **target).messages
+
+
+@fault("the guard asks our own turn; the host sees none")
+def test_a_turn_that_was_marked_does_not_hide_a_tool_loop_from_the_guard_for_it():
+    call = {"type": "tool_use", "id": "toolu_1", "name": "look", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "r"}
+    messages = [USER, {"role": "assistant", "content": [call]}, {"role": "user", "content": [result], "turn": True}]
+    request = {"max_tokens": 4096, "thinking": {"type": "enabled", "budget_tokens": 2048}}
+    target = {"host": "api.anthropic.com", "model": "claude-opus-4-1", "dialect": "anthropic"}
+    assert "thinking" not in prepare(messages, request=request, known=MemoryStore(), **target).request
+
+
+@fault("an empty list is left where the key is refused")
+@pytest.mark.parametrize("key", ["reasoning_details", "thinking_blocks"])
+def test_an_empty_list_does_not_reach_a_host_that_refuses_the_key(key):
+    messages = [USER, {"role": "assistant", "content": "x", key: []}]
+    assert key not in prepare(messages, host="api.groq.com", model="llama-3.3", known=MemoryStore()).messages[1]
