@@ -634,3 +634,72 @@ def test_the_report_of_a_message_that_is_left_out_keeps_nothing():
     assert [(row.action, row.reason, row.fields, row.output) for row in plan.report.rows] == [
         ("drop", "reasoning_only", ("content.thinking",), None)
     ]
+
+
+GEMINI = Origin("openrouter.ai", model="google/gemini-3-pro")
+HIDDEN = [
+    {"content": "x", "thinking_blocks": [{"type": "thought", "text": "CANARY"}]},
+    {"content": "x", "thinking_blocks": ["CANARY"]},
+    {"content": "x", "reasoning_details": ["CANARY"]},
+    {"content": "x", "extra_content": {"google": {"thought_signature": "CANARY"}}},
+    {"content": "x", "encrypted_content": "CANARY"},
+    {"content": "x", "thinking": "CANARY"},
+    {"content": [{"type": "text", "text": "x", "thought_signature": "CANARY"}]},
+    {"content": [{"type": "text", "text": "x", "extra_content": {"google": "CANARY"}}]},
+    {"content": None, "function_call": {"name": "f", "provider_specific_fields": {"thought_signature": "CANARY"}}},
+    {
+        "content": None,
+        "tool_calls": [
+            {**call("a"), "function": {"name": "f", "provider_specific_fields": {"thought_signature": "CANARY"}}}
+        ],
+    },
+]
+
+
+@pytest.mark.parametrize("form", ["chat", "litellm"])
+@pytest.mark.parametrize("fields_", HIDDEN, ids=str)
+def test_what_is_sealed_in_odd_places_is_foreign_too_and_the_visible_part_stays(fields_, form):
+    message = capture({"role": "assistant", **fields_}, GEMINI, form="litellm")
+    for host in ("api.deepseek.com", "somewhere.example"):
+        plan = prepare([user(), message], host=host, model="m", form=form)
+        assert "CANARY" not in json.dumps(plan.messages)
+        assert plan.messages[1].get("content") == (None if fields_["content"] is None else plan.messages[1]["content"])
+        assert [row.action for row in plan.report.rows][0] == "drop"
+
+
+@pytest.mark.parametrize("fields_", HIDDEN, ids=str)
+def test_what_is_sealed_in_odd_places_is_never_taken_away_from_its_own_unknown_host(fields_):
+    here = Origin("somewhere.example", model="m")
+    message = capture({"role": "assistant", **fields_}, here, form="litellm")
+    plan = prepare([user(), message], host=here.host, model="m", form="litellm")
+    assert "CANARY" in json.dumps(plan.messages)
+
+
+def test_reasoning_on_a_message_that_is_not_the_assistants_never_goes():
+    block = {"type": "thinking", "thinking": "CANARY", "signature": "s"}
+    messages = [
+        {"role": "user", "content": [block, {"type": "text", "text": "go"}], "reasoning_content": "CANARY"},
+        step("a", None),
+        {**result("a"), "reasoning_content": "CANARY", "thinking_blocks": [block]},
+    ]
+    plan = prepare(messages, host="somewhere.example", policy=Policy(unknown_origin="trust"))
+    assert plan.messages == [user([{"type": "text", "text": "go"}]), step("a", None), result("a")]
+    anthropic = prepare(messages[:1], host="somewhere.example", dialect="anthropic")
+    assert "CANARY" not in json.dumps(anthropic.messages[0]["content"])
+
+
+def test_sealed_blocks_of_the_anthropic_form_that_are_no_thinking_are_foreign_too():
+    compaction = {"type": "compaction", "content": "s", "encrypted_content": "CANARY", "signature": "CANARY"}
+    used = {"type": "tool_use", "id": "a", "name": "f", "input": {}, "signature": "CANARY"}
+    message = capture({"role": "assistant", "content": [compaction, used]}, CLAUDE)
+    away = prepare([user(), message], host="somewhere.example", dialect="anthropic")
+    assert away.messages[1]["content"] == [{"type": "tool_use", "id": "a", "name": "f", "input": {}}]
+    home = prepare([user(), message], host=CLAUDE.host, dialect="anthropic", model=CLAUDE.model)
+    assert home.messages[1]["content"] == [compaction, used]
+
+
+def test_a_later_layer_keeps_an_empty_reply_that_the_first_one_filled():
+    messages = [user(), {"role": "assistant", "content": ""}]
+    plan = to_deepseek(messages)
+    assert fields(plan) == [""]
+    assert to_deepseek(plan.messages, known=plan.known).messages == plan.messages

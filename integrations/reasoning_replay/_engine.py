@@ -52,7 +52,7 @@ REASONS: dict[str, str] = {
 BLOCKS = frozenset({"thinking_blocks", "content.thinking"})
 """Carriers whose items are blocks of a message, in order."""
 
-TAKEN: dict[str, frozenset[str]] = {"anthropic": BLOCKS}
+TAKEN: dict[str, frozenset[str]] = {"anthropic": BLOCKS | {"content.extra"}}
 """Dialect → carriers that can reach its wire. Absent: all; in the chat dialect the rule's `write` says it."""
 
 ORDERED: dict[str, tuple[str, str]] = {"anthropic": ("thinking_blocks", "content.thinking")}
@@ -268,10 +268,15 @@ def _decide(shape: Message, case: _Case, *, inside: bool, scoped: bool) -> tuple
 
 
 def _remove_bare(acts: tuple[Act, ...], rule: Rule) -> str | None:
-    """Why a message without content and calls is left out; None where it may stay with its own reasoning alone."""
-    if all(act.action == "drop" or act.reason == "filler" for act in acts):
+    """Why a message without content and calls is left out; None where it may stay.
+
+    It stays with its own reasoning alone, unless the host refuses that, and when it never had any: a blank placeholder
+    is none.
+    """
+    real = [act for act in acts if act.reason not in ("filler", "filler_dropped")]
+    if real and all(act.action == "drop" for act in real):
         return "emptied"
-    return "reasoning_only" if "no_empty" in rule.guards else None
+    return "reasoning_only" if real and "no_empty" in rule.guards else None
 
 
 def _judge(part: Part, case: _Case, *, inside: bool, scoped: bool) -> Act:

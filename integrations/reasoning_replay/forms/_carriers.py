@@ -16,9 +16,18 @@ from . import PSF, canonical, shape_value
 Codes = tuple[tuple[int, str], ...]
 """Item and code of each part in a list carrier."""
 
-STRINGS = ("reasoning_content", "reasoning", "reasoning_text", "thinking", "reasoning_opaque", "reasoning_signature")
-"""Keys of an assistant message that hold one string."""
-OPAQUE_STRINGS = frozenset({"reasoning_opaque", "reasoning_signature"})
+STRINGS = ("reasoning_content", "reasoning", "reasoning_text", "thinking")
+"""Keys of an assistant message that hold readable text."""
+SEALED = (
+    "reasoning_opaque",
+    "reasoning_signature",
+    "encrypted_content",
+    "thought_signature",
+    "thought_signatures",
+    "signature",
+    "extra_content",
+)
+"""Keys of an assistant message that hold something sealed, whatever its type (Copilot, DashScope, xAI, Gemini)."""
 THOUGHT = "__thought__"
 """LiteLLM appends a Gemini signature to a tool call's id behind this."""
 
@@ -54,26 +63,36 @@ def _signature(block: Mapping[str, Any]) -> str | None:
 
 def block_code(block: object) -> str | None:
     """A thinking block's code; None for a block that holds no reasoning."""
-    kind = block.get("type") if isinstance(block, Mapping) else None
-    if not isinstance(block, Mapping) or kind not in ("thinking", "redacted_thinking", "reasoning"):
+    if not isinstance(block, Mapping):
         return None
-    if kind == "redacted_thinking":
-        return "redacted"
+    kind = block.get("type")
+    if kind == "thinking":
+        return _text_code(text_of(block.get("thinking")), _signature(block))
     if kind == "reasoning":
         return "opaque" if "signature" in canonical(block) or "encrypted" in canonical(block) else "text"
-    return _text_code(text_of(block.get("thinking")), _signature(block))
+    return _OTHER_BLOCKS.get(kind) if isinstance(kind, str) else None
+
+
+_OTHER_BLOCKS = {"redacted_thinking": "redacted", "compaction": "opaque"}
+"""Blocks that only their host can read; a compaction stands for messages that are gone (Anthropic, 2026-09)."""
+
+
+def _dedicated_code(block: object) -> str:
+    """The code in a list that holds nothing but reasoning: what is not known is sealed."""
+    return block_code(block) or "opaque"
 
 
 def _text_code(text: str, signature: str | None) -> str:
     return shape_value(text) if signature is None else "signed" if text != "" else "hollow"
 
 
-def block_payload(block: Mapping[str, Any]) -> str:
+def block_payload(block: Any) -> str:
     """What identifies a thinking block: its text, and its signature where there is one."""
-    if block.get("type") == "redacted_thinking":
+    kind = block.get("type") if isinstance(block, Mapping) else None
+    if kind == "redacted_thinking":
         return f"\0{block.get('data')}"
-    if block.get("type") == "reasoning":
-        return canonical(block)
+    if kind != "thinking":
+        return f"\0{canonical(block)}"
     text, signature = text_of(block.get("thinking")), _signature(block)
     return text if signature is None else f"{text}\0{signature}"
 
@@ -104,9 +123,10 @@ def signature_of(call: object) -> str | None:
     """The sealed extra of a tool call (Gemini's thought signature), wherever LiteLLM or the host put it."""
     if not isinstance(call, Mapping):
         return None
-    own = call.get(PSF)
-    if isinstance(own, Mapping) and isinstance(own.get("thought_signature"), str):
-        return str(own["thought_signature"])
+    for holder in (call, call.get("function")):
+        own = holder.get(PSF) if isinstance(holder, Mapping) else None
+        if isinstance(own, Mapping) and own.get("thought_signature") is not None:
+            return str(own["thought_signature"])
     if (extra := call.get("extra_content")) is not None:
         google = extra.get("google") if isinstance(extra, Mapping) else None
         inner = google.get("thought_signature") if isinstance(google, Mapping) else None
@@ -119,12 +139,39 @@ def signature_of(call: object) -> str | None:
 
 def without_signature(call: Mapping[str, Any]) -> dict[str, Any]:
     """The call without its sealed extra, and with the id that it has without it."""
-    left = {key: value for key, value in call.items() if key not in ("extra_content", PSF)}
+    left = {key: value for key, value in without_fields(call).items() if key != "extra_content"}
     if isinstance(left.get("id"), str):
         left["id"] = left["id"].split(THOUGHT, 1)[0]
-    own = call.get(PSF)
+    if isinstance(left.get("function"), Mapping):
+        left["function"] = without_fields(left["function"])
+    return left
+
+
+def without_fields(holder: Mapping[str, Any]) -> dict[str, Any]:
+    """A call or its function without the signature in LiteLLM's field."""
+    own = holder.get(PSF)
     rest = {key: value for key, value in own.items() if key != "thought_signature"} if isinstance(own, Mapping) else {}
+    left = {key: value for key, value in holder.items() if key != PSF}
     return {**left, PSF: rest} if rest else left
+
+
+EXTRAS = ("signature", "thought_signature", "encrypted_content", "extra_content")
+"""Keys of a visible part that seal it; the part itself stays."""
+
+
+def extra_code(part: object) -> str | None:
+    """`opaque` for a visible part of a content list with something sealed beside it."""
+    sealed = isinstance(part, Mapping) and any(part.get(key) is not None for key in EXTRAS)
+    return "opaque" if sealed and block_code(part) is None else None
+
+
+def without_extras(part: Mapping[str, Any]) -> dict[str, Any]:
+    """The part without what is sealed beside it."""
+    return {key: value for key, value in part.items() if key not in EXTRAS}
+
+
+def _extra_payload(part: Any) -> str:
+    return f"\0{canonical({key: part[key] for key in EXTRAS if part.get(key) is not None})}"
 
 
 class ListCarrier(NamedTuple):
@@ -138,9 +185,10 @@ class ListCarrier(NamedTuple):
 
 LISTS = (
     ListCarrier("reasoning_details", "reasoning_details", detail_code, _detail_payload),
-    ListCarrier("thinking_blocks", "thinking_blocks", block_code, block_payload),
+    ListCarrier("thinking_blocks", "thinking_blocks", _dedicated_code, block_payload),
     ListCarrier("reasoning_items", "reasoning_items", _item_code, canonical),
     ListCarrier("content.thinking", "content", block_code, block_payload),
+    ListCarrier("content.extra", "content", extra_code, _extra_payload),
     ListCarrier(
         "tool_calls.extra_content",
         "tool_calls",
@@ -148,7 +196,6 @@ LISTS = (
         lambda call: f"\0{signature_of(call)}",
     ),
 )
-BY_KEY = {carrier.key: carrier for carrier in LISTS}
 BY_NAME = {carrier.name: carrier for carrier in LISTS}
 PSF_CARRIERS = ("thought_signatures", "openai_responses_replay", "reasoningContentBlocks")
 """Fields of `provider_specific_fields` that LiteLLM's own providers read back (gemini, responses bridge, converse)."""

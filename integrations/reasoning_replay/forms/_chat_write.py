@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from .._engine import Act, Decision, Zone
 from .._history import History, Message
 from . import LAYOUT, PSF, Messages
-from ._carriers import BY_NAME, LISTS, THOUGHT, without_signature
+from ._carriers import BY_NAME, LISTS, THOUGHT, block_code, without_extras, without_fields, without_signature
 
 Step = Callable[[Mapping[str, Any], dict[str, Any]], None]
 """A change that needs more than the removal of a key: the message as it was, and the copy to write to."""
@@ -79,14 +79,16 @@ def _edit_for(shape: Message, decision: Decision) -> _Edit:
     singles = [(part.carrier, act) for part, act in judged if part.item is None]
     fields = tuple(name[len(_PSF_DOT) :] for name, act in singles if name.startswith(_PSF_DOT) and act.action != "drop")
     gone = [(name, act) for name, act in singles if not name.startswith(_PSF_DOT) and act.action != "keep"]
+    keys = [*(name for name, _ in gone), *shape.spare]
     steps = [
         *(_RENAMES.get(act.to, _rename)(name, act.to) for name, act in gone if act.to is not None),
         *(step for name, acts in lists.items() if acts for step in _list_steps(name, acts)),
         *([_keep_fields(fields)] if fields else ()),
         *([_put(*decision.fill)] if decision.fill is not None else ()),
         *([_blank_content] if decision.blank_content else ()),
+        *(_INSIDE[key] for key in keys if key in _INSIDE),
     ]
-    drop = tuple(dict.fromkeys([*(name for name, _ in gone), *shape.spare]))
+    drop = tuple(dict.fromkeys(key for key in keys if key not in _INSIDE))
     if not drop and not steps:
         return _UNCHANGED
     return _Edit(drop, tuple(steps), only=drop[0] if len(drop) == 1 and not steps else None)
@@ -98,8 +100,8 @@ def _list_steps(name: str, acts: dict[int, Act]) -> list[Step]:
         return [_in_order(acts)]
     dropped = frozenset(item for item, act in acts.items() if act.action == "drop")
     unsigned = frozenset(item for item, act in acts.items() if act.reason == "own_unsigned")
-    if name == "tool_calls.extra_content":
-        return [_plain_calls(dropped)] if dropped else []
+    if name in _PLAIN:
+        return [_plain(BY_NAME[name].key, dropped, _PLAIN[name])] if dropped else []
     if name == "content.thinking":
         moved = {item: act.to for item, act in acts.items() if act.action == "rename" and act.to is not None}
         gone = dropped.union(moved)
@@ -195,13 +197,30 @@ def _filter_content(dropped: frozenset[int], unsigned: frozenset[int]) -> Step:
     return step
 
 
-def _plain_calls(dropped: frozenset[int]) -> Step:
+def _plain(key: str, dropped: frozenset[int], plain: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Step:
+    """Takes what is sealed off items that stay."""
+
     def step(message: Mapping[str, Any], copy: dict[str, Any]) -> None:
-        copy["tool_calls"] = [
-            without_signature(call) if number in dropped else call for number, call in enumerate(message["tool_calls"])
-        ]
+        items = copy[key]
+        if len(items) == len(message[key]):
+            copy[key] = [plain(item) if number in dropped else item for number, item in enumerate(items)]
+        else:  # blocks of reasoning have gone from the list: what is left is all visible
+            copy[key] = [plain(item) for item in items]
 
     return step
+
+
+def _plain_function(message: Mapping[str, Any], copy: dict[str, Any]) -> None:
+    copy["function_call"] = without_fields(message["function_call"])
+
+
+def _visible_content(message: Mapping[str, Any], copy: dict[str, Any]) -> None:
+    copy["content"] = [part for part in message["content"] if block_code(part) is None]
+
+
+_PLAIN = {"tool_calls.extra_content": without_signature, "content.extra": without_extras}
+_INSIDE: dict[str, Step] = {"function_call.extra": _plain_function, "content.thinking": _visible_content}
+"""What goes from inside a value, where the key itself stays."""
 
 
 def _in_order(acts: dict[int, Act]) -> Step:

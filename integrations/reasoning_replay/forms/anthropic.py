@@ -14,12 +14,16 @@ from .._history import History, HistoryError, Message, Part, StartsTurn
 from .._origin import MARK, from_mark_id, mark_id
 from . import PSF, TURN, Form, Messages, as_mapping, stated_turn, wrong_type
 from ._anthropic_stream import AnthropicStream
-from ._carriers import block_code, block_payload, part_of
+from ._carriers import BY_NAME, block_code, extra_code, part_of, without_extras
 
 ROLES = ("user", "assistant", "system")
 """`system`: accepted in mid-conversation since 2026-08 (SDK 2.14)."""
 CARRIER = "content.thinking"
+EXTRA = "content.extra"
+"""A signature on a visible block (Vertex, relays): the block stays, and keeps it where it may go back."""
 _CACHE = "cache_control"
+_BLOCKS = "content.thinking"
+"""Stands there where a message that is not the assistant's has thinking: that is nobody else's."""
 _MARKS = "content.provider_specific_fields"
 """Stands in `Message.spare` where a block has a field that never goes on the wire."""
 
@@ -81,17 +85,21 @@ def _shape(role: str, message: Mapping[str, Any], content: list[Any]) -> tuple[A
     for item, block in enumerate(content):
         if PSF in block and _MARKS not in spare:
             spare.append(_MARKS)
-        code = block_code(block) if role == "assistant" else None
-        if code is not None:
+        code = block_code(block)
+        if code is not None and role == "assistant":
             parts.append(_marked(part_of(CARRIER, item, code), block))
+        elif code is not None and _BLOCKS not in spare:
+            spare.append(_BLOCKS)
+        elif extra_code(block) is not None:
+            parts.append(_marked(part_of(EXTRA, item, "opaque"), block))
     text = message.get("content")
     return (
         role,
         any(_kind(block) in ("tool_use", "server_tool_use") for block in content),
-        len(content) > len(parts) or (isinstance(text, str) and text != ""),
+        len(content) > sum(part.carrier == CARRIER for part in parts) or (isinstance(text, str) and text != ""),
         tuple(parts),
         tuple(spare),
-        sum(part.item == place for place, part in enumerate(parts)),
+        sum(part.item == place for place, part in enumerate(part for part in parts if part.carrier == CARRIER)),
     )
 
 
@@ -104,7 +112,7 @@ def _marked(part: Part, block: Mapping[str, Any]) -> Part:
 
 def payload(message: Mapping[str, Any], part: Part) -> str:
     """What a block's digest is made of: its text and signature, or its data."""
-    return block_payload(message["content"][part.item or 0])
+    return BY_NAME[part.carrier].payload(message["content"][part.item or 0])
 
 
 def write(messages: Messages, history: History, zones: list[Zone]) -> list[Any]:
@@ -143,7 +151,10 @@ def _written(message: Mapping[str, Any], shape: Message, decision: Decision) -> 
     point: Any = None
     for item, block in enumerate(_content(message)):
         act = acts.get(item)
-        if act is not None and act.action == "drop":
+        goes = act is not None and act.action == "drop"
+        if goes and extra_code(block) is not None:
+            block = without_extras(block)  # noqa: PLW2901
+        elif goes or (_BLOCKS in shape.spare and block_code(block) is not None):
             if (own := block.get(_CACHE)) is not None:
                 point = own if not _take(blocks, own) else None
             continue
@@ -197,6 +208,7 @@ def strip(messages: Messages, fill: str | None) -> list[Any]:
                 for block in left["content"]
                 if block_code(block) is None
             ]
+            left["content"] = [without_extras(block) if extra_code(block) else block for block in left["content"]]
             if len(left["content"]) == 0 < len(message["content"]):
                 continue
         kept.append(left)
@@ -228,10 +240,11 @@ def _unmarked(block: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def mark(message: Mapping[str, Any], note: dict[str, Any]) -> dict[str, Any]:
-    """The message with the mark in every thinking block that has none."""
+    """The message with the mark in every block that holds something of its host alone, and has none."""
     blocks = [
         {**block, PSF: {**(block.get(PSF) or {}), MARK: note}}
-        if (code := block_code(block)) is not None and not _marked(part_of(CARRIER, 0, code), block).marked
+        if (code := block_code(block) or extra_code(block)) is not None
+        and not _marked(part_of(CARRIER, 0, code), block).marked
         else block
         for block in _content(message)
     ]

@@ -15,14 +15,20 @@ from .._history import History, HistoryError, Message, Part, StartsTurn
 from .._origin import MARK, from_mark_id, mark_id
 from . import LAYOUT, PSF, TURN, Form, Messages, as_mapping, canonical, shape_value, stated_turn, wrong_type
 from ._carriers import (
-    BY_KEY,
     BY_NAME,
-    OPAQUE_STRINGS,
+    LISTS,
     PSF_CARRIERS,
+    SEALED,
     STRINGS,
     THOUGHT,
+    ListCarrier,
+    block_code,
     codes_of,
+    extra_code,
     part_of,
+    signature_of,
+    without_extras,
+    without_fields,
     without_signature,
 )
 from ._chat_stream import ChatStream
@@ -44,10 +50,14 @@ class _Look:
     def __init__(self, keys: tuple[str, ...], litellm: bool) -> None:
         self.litellm = litellm
         self.strings = tuple(key for key in STRINGS if key in keys)
-        self.lists = tuple(key for key in ("reasoning_details", "thinking_blocks", "reasoning_items") if key in keys)
+        self.sealed = tuple(key for key in SEALED if key in keys)
+        self.lists = tuple(carrier for carrier in LISTS if carrier.key in keys)
         self.spare = tuple(key for key in (PSF, TURN) if key in keys)
         self.shapes: dict[Any, Message] = {}
-        usual = len(self.strings) == 1 and not self.lists and PSF in keys and "content" in keys
+        plain = (
+            not self.sealed and all(carrier.key in _VISIBLE for carrier in self.lists) and "function_call" not in keys
+        )
+        usual = len(self.strings) == 1 and plain and PSF in keys and "content" in keys
         self.usual: tuple[str, bool] | None = (self.strings[0], "tool_calls" in keys) if usual else None
         """For `_usual_key`, where messages with these keys may be usual ones."""
         self.usual_shapes: dict[Any, Message] = {}
@@ -58,14 +68,11 @@ class _Look:
         shape = self.usual_shapes.get(usual)
         if shape is not None:
             return shape
-        key = _key(self, message)
-        shape = self.shapes.get(key)
-        if shape is None:
-            _check(index, self, message)
-            if len(self.shapes) >= _MAX_SHAPES:
-                self.shapes.clear()
-                self.usual_shapes.clear()
-            shape = self.shapes[key] = _shape(self, message)
+        facts = _facts(self, index, message)
+        if len(self.shapes) >= _MAX_SHAPES:
+            self.shapes.clear()
+            self.usual_shapes.clear()
+        shape = self.shapes.get(facts) or self.shapes.setdefault(facts, _shape(*facts))
         if usual is not None:
             self.usual_shapes[usual] = shape
         return shape
@@ -103,105 +110,90 @@ def _usual_key(message: Mapping[str, Any], name: str, calls: bool) -> Any:
         return None
 
 
-def _key(look: _Look, message: Mapping[str, Any]) -> Any:
-    """Everything about a message that its shape depends on. Wrong types make a key of their own: they raise later."""
-    found: list[Any] = []
-    texts = (message[name] for name in look.strings)
-    found += [shape_value(text) if isinstance(text, str) else None if text is None else "wrong" for text in texts]
-    found += [_codes(name, message[name]) for name in look.lists]
-    fields = message.get(PSF)
-    if isinstance(fields, Mapping):
-        found += (mark_id(fields.get(MARK)), _codes("reasoning_details", fields.get("reasoning_details")))
-        found += (
-            str(fields.get(LAYOUT)),
-            tuple(name for name in PSF_CARRIERS if look.litellm and fields.get(name) is not None),
-        )
-    content, calls = message.get("content"), message.get("tool_calls")
-    found.append(content != "" if content.__class__ is str else _codes("content", content))
-    found += (
-        isinstance(content, list) and len(content),
-        _codes("tool_calls", calls),
-        calls is not None and calls != [],
-    )
-    found.append(any(message.get(name) is not None for name in _SPOKEN))
-    return fields is not None and not isinstance(fields, Mapping), *found
+def _facts(look: _Look, index: int, message: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Everything about a message that its shape depends on: the arguments of `_shape`.
 
-
-def _codes(key: str, items: Any) -> Any:
-    """Codes of a list's parts; a value that is no list is its own type's name, and raises when the shape is made."""
-    return codes_of(BY_KEY[key], items) if isinstance(items, list) else None if items is None else type(items).__name__
-
-
-def _shape(look: _Look, message: Mapping[str, Any]) -> Message:
-    parts: list[Part] = []
+    Raises:
+        HistoryError: a field of the wrong type.
+    """
+    codes: list[tuple[str, int | None, str]] = []
     for name in look.strings:
-        text = message[name]
+        text = _typed(index, name, message[name], str, "a string or null")
         if text is not None:
-            parts.append(part_of(name, None, "opaque" if name in OPAQUE_STRINGS else shape_value(text)))
-    for name in look.lists:
-        parts += _parts(name, message[name])
-    fields = message.get(PSF) or {}
+            codes.append((name, None, shape_value(text)))
+    codes += [(name, None, "opaque") for name in look.sealed if message[name] is not None]
+    fields = _typed(index, PSF, message.get(PSF), Mapping, "a dict or null") or {}
+    content = _typed(index, "content", message.get("content"), (str, list), "a string, a list of parts or null")
+    for carrier in look.lists:
+        items = content if carrier.key == "content" else _typed(index, carrier.key, message[carrier.key], list, _LISTED)
+        codes += _codes(carrier, items)
     if "reasoning_details" not in message:
-        parts += _parts("reasoning_details", fields.get("reasoning_details"))
+        details = fields.get("reasoning_details")
+        codes += _codes(BY_NAME["reasoning_details"], _typed(index, f"{PSF}.reasoning_details", details, list, _LISTED))
+    if signature_of({"function": message.get("function_call")}) is not None:
+        codes.append(("function_call.extra", None, "opaque"))
     if look.litellm:
-        parts += [part_of(f"psf.{name}", None, "opaque") for name in PSF_CARRIERS if fields.get(name) is not None]
-    content, calls = message.get("content"), message.get("tool_calls")
-    inside = _parts("content", content) if isinstance(content, list) else []
-    parts += inside
-    parts += _parts("tool_calls", calls)
+        codes += [(f"psf.{name}", None, "opaque") for name in PSF_CARRIERS if fields.get(name) is not None]
+    calls = message.get("tool_calls")
     called = (calls is not None and calls != []) or message.get("function_call") is not None
-    return Message(
-        "assistant",
+    hidden = sum(carrier == "content.thinking" for carrier, _, _ in codes)
+    visible = called or len(content or ()) > hidden or any(message.get(name) is not None for name in _SPOKEN)
+    names = (*look.strings, *look.sealed, *(carrier.key for carrier in look.lists if carrier.key not in _VISIBLE))
+    spare = (*look.spare, *(name for name in names if message[name] is None))
+    ordered = look.litellm and LAYOUT in fields and isinstance(content, str)
+    lead = _lead(codes, fields.get(LAYOUT) if ordered else None)
+    return (
+        mark_id(fields.get(MARK)),
+        tuple(codes),
         called,
-        called or len(content or ()) > len(inside) or any(message.get(name) is not None for name in _SPOKEN),
-        _with_origin(parts, fields.get(MARK)),
-        (*look.spare, *(name for name in (*look.strings, *look.lists) if message[name] is None)),
-        _lead(inside, look.lists, message, fields.get(LAYOUT)),
+        visible,
+        spare,
+        lead,
         content is None or content == [],
-        look.litellm and LAYOUT in fields and not inside and isinstance(content, str),
+        ordered,
     )
 
 
-def _lead(inside: list[Part], lists: tuple[str, ...], message: Mapping[str, Any], layout: Any) -> int:
-    """How many blocks of reasoning come first: by the content list, by the noted order, else all of them."""
-    if inside:
-        return sum(part.item == place for place, part in enumerate(inside))
+_VISIBLE = ("content", "tool_calls")
+"""Lists that hold more than reasoning."""
+_LISTED = "a list or null"
+
+
+def _typed(index: int, key: str, value: Any, kind: Any, allowed: str) -> Any:
+    if value is not None and not isinstance(value, kind):
+        raise wrong_type(index, key, value, allowed)
+    return value
+
+
+def _codes(carrier: ListCarrier, items: Any) -> list[tuple[str, int | None, str]]:
+    return [(carrier.name, item, code) for item, code in codes_of(carrier, items)] if isinstance(items, list) else []
+
+
+def _lead(codes: list[tuple[str, int | None, str]], layout: Any) -> int:
+    """How many blocks of reasoning come first: by the noted order, by the content list, else all of them."""
     if isinstance(layout, list):
         return next((place for place, entry in enumerate(layout) if entry != "thinking"), len(layout))
-    blocks = message["thinking_blocks"] if "thinking_blocks" in lists else None
-    return 0 if blocks is None else len(blocks)
+    inside = [item for carrier, item, _ in codes if carrier == "content.thinking"]
+    if inside:
+        return sum(item == place for place, item in enumerate(inside))
+    return sum(carrier == "thinking_blocks" for carrier, _, _ in codes)
 
 
-def _check(index: int, look: _Look, message: Mapping[str, Any]) -> None:
-    """Raises for a field of the wrong type."""
-    for name in look.strings:
-        if message[name] is not None and not isinstance(message[name], str):
-            raise wrong_type(index, name, message[name], "a string or null")
-    for name in (*look.lists, "tool_calls"):
-        if message.get(name) is not None and not isinstance(message[name], list):
-            raise wrong_type(index, name, message[name], "a list or null")
-    fields, content = message.get(PSF), message.get("content")
-    if fields is not None and not isinstance(fields, Mapping):
-        raise wrong_type(index, PSF, fields, "a dict or null")
-    details = fields.get("reasoning_details") if fields is not None else None
-    if details is not None and not isinstance(details, list):
-        raise wrong_type(index, f"{PSF}.reasoning_details", details, "a list or null")
-    if content is not None and not isinstance(content, (str, list)):
-        raise wrong_type(index, "content", content, "a string, a list of parts or null")
-
-
-def _parts(key: str, items: Any) -> list[Part]:
-    carrier = BY_KEY[key]
-    return [part_of(carrier.name, item, code) for item, code in codes_of(carrier, items or [])]
-
-
-def _with_origin(parts: list[Part], note: object) -> tuple[Part, ...]:
-    """The parts with the origin that the message's mark names, if it can be read."""
-    identity = mark_id(note)
+def _shape(
+    identity: str | None,
+    codes: tuple[tuple[str, int | None, str], ...],
+    called: bool,
+    visible: bool,
+    spare: tuple[str, ...],
+    lead: int,
+    null: bool,
+    ordered: bool,
+) -> Message:
     origin = from_mark_id(identity) if identity is not None else None
-    if origin is None:
-        return tuple(parts)
-    return tuple(part._replace(marked=True, origins=frozenset({origin})) for part in parts)
+    parts = tuple(part_of(carrier, item, code) for carrier, item, code in codes)
+    if origin is not None:
+        parts = tuple(part._replace(marked=True, origins=frozenset({origin})) for part in parts)
+    return Message("assistant", called, visible, parts, spare, lead, null, ordered)
 
 
 def view(messages: Messages, starts_turn: StartsTurn | None = None, *, litellm: bool = False) -> History:
@@ -225,11 +217,11 @@ def view(messages: Messages, starts_turn: StartsTurn | None = None, *, litellm: 
                     size, (name, calls), shapes = len(message), look.usual, look.usual_shapes
             rows.append(shape)
             after_tool = False
-        elif role == "tool" and PSF not in message and TURN not in message and starts_turn is None:
+        elif role == "tool" and len(message) == 3 and "tool_call_id" in message and "content" in message:
             rows.append(_TOOL)
             after_tool = True
         else:
-            rows.append(_other(_known_role(index, role), tuple(key for key in (PSF, TURN) if key in message)))
+            rows.append(_other(_known_role(index, role), _never_sent(message)))
             after_tool = after_tool or role in _RESULTS
             stated = stated_turn(index, message, starts_turn)
             if stated is None:
@@ -241,6 +233,13 @@ def view(messages: Messages, starts_turn: StartsTurn | None = None, *, litellm: 
 
 _TOOL = _other("tool", ())
 _NONE: dict[Any, Message] = {}
+
+
+def _never_sent(message: Mapping[str, Any]) -> tuple[str, ...]:
+    """What may not stand on a message that is not an assistant's: reasoning is nobody else's."""
+    content = message.get("content")
+    blocks = isinstance(content, list) and any(block_code(part) is not None for part in content)
+    return (*(key for key in _STRIPPED if key in message), *(("content.thinking",) if blocks else ()))
 
 
 def _known_role(index: int, role: Any) -> str:
@@ -263,8 +262,11 @@ def payload(message: Mapping[str, Any], part: Part) -> str:
     if part.item is None:
         name = part.carrier.removeprefix("psf.")
         if name != part.carrier:
-            return canonical(message[PSF][name])
-        return f"\0{message[name]}" if name in OPAQUE_STRINGS else str(message[name])
+            return f"\0{canonical(message[PSF][name])}"
+        if name == "function_call.extra":
+            return f"\0{signature_of({'function': message['function_call']})}"
+        value = message[name]
+        return value if name in STRINGS else f"\0{value if isinstance(value, str) else canonical(value)}"
     carrier = BY_NAME[part.carrier]
     items = message.get(carrier.key)
     if items is None:
@@ -308,16 +310,18 @@ def strip(messages: Messages, fill: str | None) -> list[Any]:
     for message in messages:
         left = {key: value for key, value in message.items() if key not in _STRIPPED}
         if isinstance(left.get("content"), list):
-            left["content"] = [part for part in left["content"] if BY_KEY["content"].code(part) is None]
+            parts = [part for part in left["content"] if block_code(part) is None]
+            left["content"] = [without_extras(part) if extra_code(part) else part for part in parts]
         if isinstance(left.get("tool_calls"), list):
-            carrier = BY_KEY["tool_calls"]
             left["tool_calls"] = [
-                without_signature(call) if carrier.code(call) else call for call in left["tool_calls"]
+                without_signature(call) if signature_of(call) else call for call in left["tool_calls"]
             ]
+        if isinstance(left.get("function_call"), Mapping):
+            left["function_call"] = without_fields(left["function_call"])
         if isinstance(left.get("tool_call_id"), str):
             left["tool_call_id"] = left["tool_call_id"].split(THOUGHT, 1)[0]
         if left.get("role") == "assistant":
-            if not any(left.get(key) for key in ("content", "tool_calls", *_SPOKEN)) and len(left) < len(message):
+            if not any(left.get(key) for key in ("content", "tool_calls", *_SPOKEN)) and left != message:
                 continue
             if fill is not None:
                 left["reasoning_content"] = fill
@@ -325,7 +329,8 @@ def strip(messages: Messages, fill: str | None) -> list[Any]:
     return kept
 
 
-_STRIPPED = frozenset({*STRINGS, "reasoning_details", "thinking_blocks", "reasoning_items", PSF, TURN})
+_STRIPPED = (*STRINGS, *SEALED, "reasoning_details", "thinking_blocks", "reasoning_items", PSF, TURN)
+"""Keys that the fallback takes from every message, and `view` from all but the assistant's."""
 
 FORMS = {
     name: Form(
