@@ -664,7 +664,7 @@ def test_what_is_sealed_in_odd_places_is_foreign_too_and_the_visible_part_stays(
         plan = prepare([user(), message], host=host, model="m", form=form)
         assert "CANARY" not in json.dumps(plan.messages)
         assert plan.messages[1].get("content") == (None if fields_["content"] is None else plan.messages[1]["content"])
-        assert [row.action for row in plan.report.rows][0] == "drop"
+        assert plan.report.rows[0].action == "drop"
 
 
 @pytest.mark.parametrize("fields_", HIDDEN, ids=str)
@@ -703,3 +703,66 @@ def test_a_later_layer_keeps_an_empty_reply_that_the_first_one_filled():
     plan = to_deepseek(messages)
     assert fields(plan) == [""]
     assert to_deepseek(plan.messages, known=plan.known).messages == plan.messages
+
+
+class TestShapesAreToldApart:
+    """Messages that look alike share a shape; these do not, and each comes after the one it could be taken for."""
+
+    USUAL = step("a", reasoning_content="A")
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            {"content": "", "reasoning_content": "B", "thinking_blocks": [{"type": "thinking", "thinking": "CANARY"}]},
+            {"content": "", "reasoning_content": "B", "reasoning": "CANARY"},
+            {
+                "content": "",
+                "reasoning_content": "B",
+                "reasoning_details": [{"type": "reasoning.text", "text": "CANARY"}],
+            },
+            {"content": "", "reasoning_content": "B", "encrypted_content": "CANARY"},
+        ],
+        ids=str,
+    )
+    def test_by_their_keys_and_not_by_how_many_they_are(self, other):
+        named = capture({"role": "assistant", "content": "x", "reasoning_content": "A", "name": "n"}, DEEPSEEK)
+        other = capture({"role": "assistant", **other}, DEEPSEEK)
+        assert len(named) == len(other)
+        for first in (named, self.USUAL):
+            plan = prepare([user(), first, user(), first, other, user()], host="somewhere.example", form="litellm")
+            assert "CANARY" not in json.dumps(plan.messages)
+
+    def test_a_call_is_not_lost_behind_a_message_that_has_as_many_keys(self):
+        named = capture({"role": "assistant", "content": "", "reasoning_content": "A", "name": "n"}, DEEPSEEK)
+        plan = prepare([user(), named, self.USUAL, result("a")], host="api.groq.com", model="x")
+        assert plan.messages[1]["tool_calls"] == [call("a")]
+
+    @pytest.mark.parametrize("spoken", [{"function_call": {"name": "f", "arguments": "{}"}}, {"refusal": "no"}])
+    def test_by_what_is_visible_besides_content(self, spoken):
+        key = next(iter(spoken))
+        empty = capture({"role": "assistant", "content": "", "reasoning_content": "A", key: None}, DEEPSEEK)
+        full = capture({"role": "assistant", "content": "", "reasoning_content": "A", **spoken}, DEEPSEEK)
+        plan = prepare([user(), empty, full], host="api.groq.com", model="x")
+        assert plan.messages[1] == {"role": "assistant", "content": "", **spoken}
+
+    @pytest.mark.parametrize("identity", [["x"], {"a": 1}, 7, None, "x"])
+    def test_a_mark_that_was_edited_breaks_its_own_message_only(self, identity):
+        edited = step("b", reasoning_content="B")
+        edited["provider_specific_fields"]["reasoning_replay"]["id"] = identity
+        plan = to_deepseek([user(), self.USUAL, edited], known=MemoryStore())
+        assert fields(plan) == ["A", ""]
+
+
+@pytest.mark.faulty(reason="a role that nobody knows")
+def test_the_warning_of_a_fault_names_the_host_and_no_secret_of_the_url(caplog):
+    from reasoning_replay._replay import prepare_safely
+
+    with caplog.at_level(logging.WARNING, logger="reasoning_replay"):
+        for path in ("v1?sig=SECRET", "v2"):
+            prepare_safely([{"role": "critic"}], host=f"http://bob:SECRET@h.example:8000/{path}", form="litellm")
+    assert [record.getMessage() for record in caplog.records] == [
+        (
+            "h.example:8000: HistoryError inside reasoning-replay; the call goes on without any reasoning "
+            "(said once; run prepare() on the same messages to see the fault)"
+        )
+    ]

@@ -255,12 +255,13 @@ def prepare_safely(
     Raises:
         MissingReasoning, BadPolicy: what the caller asked for.
     """
+    target = _target_safely(host, dialect, model)
     return fail_closed(
-        host,
+        target.host,  # not the URL: it may hold a secret
         lambda: prepare(
             messages, host=host, model=model, dialect=dialect, form=form, request=request, hint=hint, **options
         ),
-        lambda: fallback_plan(messages, _target_safely(host, dialect, model), form, request, hint),
+        lambda: fallback_plan(messages, target, form, request, hint),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._history import History, HistoryError, Message, Part, StartsTurn
 from .._origin import MARK, from_mark_id, mark_id
@@ -54,11 +54,7 @@ class _Look:
         self.lists = tuple(carrier for carrier in LISTS if carrier.key in keys)
         self.spare = tuple(key for key in (PSF, TURN) if key in keys)
         self.shapes: dict[Any, Message] = {}
-        plain = (
-            not self.sealed and all(carrier.key in _VISIBLE for carrier in self.lists) and "function_call" not in keys
-        )
-        usual = len(self.strings) == 1 and plain and PSF in keys and "content" in keys
-        self.usual: tuple[str, bool] | None = (self.strings[0], "tool_calls" in keys) if usual else None
+        self.usual = _usual(keys)
         """For `_usual_key`, where messages with these keys may be usual ones."""
         self.usual_shapes: dict[Any, Message] = {}
 
@@ -88,24 +84,48 @@ def _other(role: str, spare: tuple[str, ...]) -> Message:
     return Message(role, spare=spare)
 
 
-def _usual_key(message: Mapping[str, Any], name: str, calls: bool) -> Any:
+class _Usual(NamedTuple):
+    """All the keys of a usual message, besides `role`, `content` and the framework's field."""
+
+    name: str
+    """Of its one text."""
+    calls: bool
+    nulls: tuple[str, ...]
+    """Keys that are null in a usual message (an SDK's dump)."""
+
+
+def _usual(keys: tuple[str, ...]) -> _Usual | None:
+    """How messages with exactly these keys are usual ones; None where they cannot be."""
+    names = [key for key in keys if key in STRINGS]
+    nulls = tuple(key for key in keys if key in _SPOKEN)
+    rest = {*keys} - {"role", "content", "tool_calls", PSF, *names, *nulls}
+    if len(names) != 1 or rest or not {"role", "content", PSF}.issubset(keys):
+        return None
+    return _Usual(names[0], "tool_calls" in keys, nulls)
+
+
+def _usual_key(message: Mapping[str, Any], name: str, calls: bool, nulls: tuple[str, ...]) -> Any:
     """The key of a message with one text, a mark and nothing else beside it; None where it is not as usual.
 
-    Almost all of a long history is such messages, and `_key` takes five times as long for one (2026-11-30).
+    It looks at every key that the message may have: with as many keys as that, the message has no other. Almost all of
+    a long history is such messages, and `_facts` takes ten times as long for one (2026-11-30).
     """
     try:
         text, fields, content = message[name], message[PSF], message["content"]
         note = fields[MARK]
-        if text.__class__ is not str or content.__class__ is not str or text == "" or text.isspace():
+        identity = note["id"]
+        if text.__class__ is not str or content.__class__ is not str or identity.__class__ is not str:
             return None
-        if len(fields) != 1 or len(note) != 2 or note["v"] != 1:
+        if text == "" or text.isspace() or len(fields) != 1 or len(note) != 2 or note["v"] != 1:
+            return None
+        if nulls and any(message[key] is not None for key in nulls):
             return None
         if not calls:
-            return note["id"], content == ""
+            return identity, content == ""
         for call in message["tool_calls"]:
-            if "extra_content" in call or PSF in call or THOUGHT in call["id"]:
+            if "extra_content" in call or PSF in call or THOUGHT in call["id"] or PSF in call["function"]:
                 return None
-        return note["id"], content == "", message["tool_calls"] != []
+        return identity, content == "", message["tool_calls"] != []
     except (KeyError, TypeError):
         return None
 
@@ -204,17 +224,17 @@ def view(messages: Messages, starts_turn: StartsTurn | None = None, *, litellm: 
     """
     rows: list[Message] = []
     turn_start, after_tool = 0, False
-    size, name, calls, shapes = -1, "", False, _NONE
+    size, name, calls, nulls, shapes = -1, "", False, _NO_KEYS, _NONE
     for index, message in enumerate(messages):
         role = message.get("role")
         if role == "assistant":
             # As many keys as the last usual one, and all of its keys: the same keys.
-            shape = shapes.get(_usual_key(message, name, calls)) if len(message) == size else None
+            shape = shapes.get(_usual_key(message, name, calls, nulls)) if len(message) == size else None
             if shape is None:
                 look = _look_at(tuple(message), litellm)
                 shape = look.shape(index, message)
                 if look.usual is not None:
-                    size, (name, calls), shapes = len(message), look.usual, look.usual_shapes
+                    size, (name, calls, nulls), shapes = len(message), look.usual, look.usual_shapes
             rows.append(shape)
             after_tool = False
         elif role == "tool" and len(message) == 3 and "tool_call_id" in message and "content" in message:
@@ -232,6 +252,7 @@ def view(messages: Messages, starts_turn: StartsTurn | None = None, *, litellm: 
 
 
 _TOOL = _other("tool", ())
+_NO_KEYS: tuple[str, ...] = ()
 _NONE: dict[Any, Message] = {}
 
 
