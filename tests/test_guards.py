@@ -187,3 +187,12 @@ class TestBlocks:
     def test_a_mark_in_a_block_never_reaches_the_plan(self):
         plan = to_claude(OWN_LOOP)
         assert "provider_specific_fields" not in repr(plan.messages)
+
+
+def test_what_leads_is_asked_of_the_wire_that_has_no_turn_notes():
+    ended = {**result(), "turn": True}
+    plan = to_claude([user(), reply(used(), origin=None), ended])
+    assert guards(plan) == ["lead_block"]
+    note = {**user("note"), "turn": False}
+    plan = to_claude([user(), reply(used(), origin=None), result(), note])
+    assert guards(plan) == []

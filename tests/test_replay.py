@@ -766,3 +766,36 @@ def test_the_warning_of_a_fault_names_the_host_and_no_secret_of_the_url(caplog):
             "(said once; run prepare() on the same messages to see the fault)"
         )
     ]
+
+
+def test_an_empty_list_in_a_reasoning_field_says_nothing_and_never_goes():
+    message = {"role": "assistant", "content": "x", "thinking_blocks": [], "reasoning_details": []}
+    for host in ("api.groq.com", "api.deepseek.com"):
+        plan = prepare([user(), message], host=host, model="x", request={"thinking": {"type": "disabled"}})
+        assert plan.messages[1] == {"role": "assistant", "content": "x"}
+
+
+class Thing:
+    """An SDK's object."""
+
+    def __init__(self, **fields):
+        self.fields = fields
+
+    def model_dump(self, **options):
+        return dict(self.fields)
+
+
+def test_sdk_objects_inside_a_dict_message_are_read_too():
+    one = Thing(**call("c1__thought__CANARY"), provider_specific_fields={"thought_signature": "CANARY"})
+    block = Thing(type="thinking", thinking="CANARY", signature="CANARY")
+    message = {"role": "assistant", "content": None, "tool_calls": [one], "thinking_blocks": [block]}
+    marked = capture(message, GEMINI, form="litellm")
+    plan = prepare([user(), marked, result("c1__thought__CANARY")], host="somewhere.example", form="litellm")
+    assert plan.messages[1] == {"role": "assistant", "content": None, "tool_calls": [call("c1")]}
+    assert plan.messages[2]["tool_call_id"] == "c1"
+    used = {
+        "role": "assistant",
+        "content": [Thing(type="thinking", thinking="CANARY", signature="s"), Thing(type="text", text="x")],
+    }
+    plan = prepare([user(), capture(used, CLAUDE)], host="somewhere.example", dialect="anthropic")
+    assert "CANARY" not in str([getattr(block, "fields", block) for block in plan.messages[1]["content"]])

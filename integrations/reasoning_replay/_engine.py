@@ -245,7 +245,7 @@ def _decide_rows(history: History, case: _Case, first: int) -> tuple[list[Zone],
 def _scope_start(history: History, rule: Rule) -> int:
     if rule.missing is None:
         return len(history.rows)
-    return history.turn_start if rule.missing.on in ("current_turn", "first_call") else 0
+    return min(history.turn_start, history.host_turn) if rule.missing.on in ("current_turn", "first_call") else 0
 
 
 def _decide(shape: Message, case: _Case, *, inside: bool, scoped: bool) -> tuple[Decision, bool]:
@@ -381,10 +381,10 @@ def _after_unproven(history: History, zones: list[Zone]) -> int:
 
 
 def _leads(history: History, zones: list[Zone]) -> bool:
-    """Whether the last tool call of the running turn begins with a block that stays. True where there is no call."""
+    """Whether the last tool call since the last user begins with a block that stays. True where there is no call."""
     leads = True
     for row, (shape, decision) in enumerate(decided(history, zones)):
-        if row >= history.turn_start and shape.role == "assistant" and shape.calls_tools:
+        if row >= history.host_turn and shape.role == "assistant" and shape.calls_tools:
             acts = zip(shape.parts, decision.acts, strict=True)
             blocks = [act for part, act in acts if part.carrier in BLOCKS]
             leads = any(act.action != "drop" for act in blocks[: shape.lead])

@@ -74,6 +74,8 @@ class History(NamedTuple):
     """The shapes in `rows`."""
     turn_start: int = 0
     """The row of the last user message that started a turn; 0 where none did."""
+    host_turn: int = 0
+    """The same as a host reads it, which sees no turn notes: what its checks look at."""
 
     def with_rows(self, rows: list[Message]) -> History:
         """The history with other shapes in its rows."""

@@ -95,7 +95,7 @@ def size_of(text: str) -> int:
 
 def canonical(value: object) -> str:
     """JSON of a value, equal for equal values."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 def as_mapping(value: object) -> Mapping[str, Any] | None:
@@ -104,6 +104,12 @@ def as_mapping(value: object) -> Mapping[str, Any] | None:
         return value
     dump = getattr(value, "model_dump", None)
     return dump(exclude_unset=True) if callable(dump) else None
+
+
+def plain(value: Any) -> Any:
+    """An SDK's object inside a message as a mapping; anything else as it is."""
+    found = as_mapping(value)
+    return value if found is None else found
 
 
 def listed(messages: object) -> list[Mapping[str, Any]]:
@@ -182,6 +188,7 @@ __all__ = [
     "form_for",
     "layout_of",
     "listed",
+    "plain",
     "shape_value",
     "size_of",
     "stated_turn",

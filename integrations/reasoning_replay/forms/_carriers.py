@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from .._history import Part
-from . import PSF, canonical, shape_value
+from . import PSF, as_mapping, canonical, plain, shape_value
 
 Codes = tuple[tuple[int, str], ...]
 """Item and code of each part in a list carrier."""
@@ -123,8 +123,8 @@ def signature_of(call: object) -> str | None:
     """The sealed extra of a tool call (Gemini's thought signature), wherever LiteLLM or the host put it."""
     if not isinstance(call, Mapping):
         return None
-    for holder in (call, call.get("function")):
-        own = holder.get(PSF) if isinstance(holder, Mapping) else None
+    for holder in (call, as_mapping(call.get("function"))):
+        own = holder.get(PSF) if holder is not None else None
         if isinstance(own, Mapping) and own.get("thought_signature") is not None:
             return str(own["thought_signature"])
     if (extra := call.get("extra_content")) is not None:
@@ -142,8 +142,8 @@ def without_signature(call: Mapping[str, Any]) -> dict[str, Any]:
     left = {key: value for key, value in without_fields(call).items() if key != "extra_content"}
     if isinstance(left.get("id"), str):
         left["id"] = left["id"].split(THOUGHT, 1)[0]
-    if isinstance(left.get("function"), Mapping):
-        left["function"] = without_fields(left["function"])
+    if (function := as_mapping(left.get("function"))) is not None:
+        left["function"] = without_fields(function)
     return left
 
 
@@ -203,4 +203,4 @@ PSF_CARRIERS = ("thought_signatures", "openai_responses_replay", "reasoningConte
 
 def codes_of(carrier: ListCarrier, items: list[Any]) -> Codes:
     """Place and code of every item that holds reasoning."""
-    return tuple((item, code) for item, value in enumerate(items) if (code := carrier.code(value)) is not None)
+    return tuple((item, code) for item, value in enumerate(items) if (code := carrier.code(plain(value))) is not None)

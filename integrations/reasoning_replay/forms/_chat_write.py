@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from .._engine import Act, Decision, Zone
 from .._history import History, Message
-from . import LAYOUT, PSF, Messages
+from . import LAYOUT, PSF, Messages, plain
 from ._carriers import BY_NAME, LISTS, THOUGHT, block_code, without_extras, without_fields, without_signature
 
 Step = Callable[[Mapping[str, Any], dict[str, Any]], None]
@@ -101,7 +101,7 @@ def _list_steps(name: str, acts: dict[int, Act]) -> list[Step]:
     dropped = frozenset(item for item, act in acts.items() if act.action == "drop")
     unsigned = frozenset(item for item, act in acts.items() if act.reason == "own_unsigned")
     if name in _PLAIN:
-        return [_plain(BY_NAME[name].key, dropped, _PLAIN[name])] if dropped else []
+        return [_unsealed(BY_NAME[name].key, dropped, _PLAIN[name])] if dropped else []
     if name == "content.thinking":
         moved = {item: act.to for item, act in acts.items() if act.action == "rename" and act.to is not None}
         gone = dropped.union(moved)
@@ -121,7 +121,7 @@ def _as_string(name: str, items: list[int], target: str) -> Step:
     """The text of thinking chunks as one string under another key."""
 
     def step(message: Mapping[str, Any], copy: dict[str, Any]) -> None:
-        copy[target] = "".join(BY_NAME[name].payload(message["content"][item]) for item in items)
+        copy[target] = "".join(BY_NAME[name].payload(plain(message["content"][item])) for item in items)
 
     return step
 
@@ -177,7 +177,7 @@ def _filter_list(key: str, dropped: frozenset[int], unsigned: frozenset[int], *,
 
 def _kept(items: list[Any], dropped: frozenset[int], unsigned: frozenset[int]) -> list[Any]:
     return [
-        {key: value for key, value in item.items() if key != "signature"} if number in unsigned else item
+        {key: value for key, value in plain(item).items() if key != "signature"} if number in unsigned else item
         for number, item in enumerate(items)
         if number not in dropped
     ]
@@ -187,7 +187,7 @@ def _filter_content(dropped: frozenset[int], unsigned: frozenset[int]) -> Step:
     def step(message: Mapping[str, Any], copy: dict[str, Any]) -> None:
         kept = _kept(message["content"], dropped, unsigned)
         for number in sorted(dropped):
-            point = message["content"][number].get("cache_control")
+            point = plain(message["content"][number]).get("cache_control")
             if point is not None and kept:
                 place = min(max(number - len([other for other in dropped if other < number]) - 1, 0), len(kept) - 1)
                 if isinstance(kept[place], Mapping):
@@ -197,25 +197,25 @@ def _filter_content(dropped: frozenset[int], unsigned: frozenset[int]) -> Step:
     return step
 
 
-def _plain(key: str, dropped: frozenset[int], plain: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Step:
+def _unsealed(key: str, dropped: frozenset[int], without: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Step:
     """Takes what is sealed off items that stay."""
 
     def step(message: Mapping[str, Any], copy: dict[str, Any]) -> None:
         items = copy[key]
         if len(items) == len(message[key]):
-            copy[key] = [plain(item) if number in dropped else item for number, item in enumerate(items)]
+            copy[key] = [without(plain(item)) if number in dropped else item for number, item in enumerate(items)]
         else:  # blocks of reasoning have gone from the list: what is left is all visible
-            copy[key] = [plain(item) for item in items]
+            copy[key] = [without(plain(item)) for item in items]
 
     return step
 
 
 def _plain_function(message: Mapping[str, Any], copy: dict[str, Any]) -> None:
-    copy["function_call"] = without_fields(message["function_call"])
+    copy["function_call"] = without_fields(plain(message["function_call"]))
 
 
 def _visible_content(message: Mapping[str, Any], copy: dict[str, Any]) -> None:
-    copy["content"] = [part for part in message["content"] if block_code(part) is None]
+    copy["content"] = [part for part in message["content"] if block_code(plain(part)) is None]
 
 
 _PLAIN = {"tool_calls.extra_content": without_signature, "content.extra": without_extras}
@@ -255,7 +255,8 @@ def _renamed_ids(message: Mapping[str, Any], copy: Mapping[str, Any]) -> dict[st
     if before is after or not isinstance(before, list) or not isinstance(after, list):
         return {}
     pairs = zip(before, after, strict=True)
-    return {old["id"]: new["id"] for old, new in pairs if old is not new and old.get("id") != new.get("id")}
+    ids = ((plain(old).get("id"), new.get("id")) for old, new in pairs if old is not new)
+    return {old: new for old, new in ids if old != new}
 
 
 def _with_plain_id(message: Any, renamed: Mapping[str, str]) -> Any:

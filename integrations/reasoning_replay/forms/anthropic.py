@@ -12,7 +12,7 @@ from typing import Any
 from .._engine import Decision, Zone, decided
 from .._history import History, HistoryError, Message, Part, StartsTurn
 from .._origin import MARK, from_mark_id, mark_id
-from . import PSF, TURN, Form, Messages, as_mapping, stated_turn, wrong_type
+from . import PSF, TURN, Form, Messages, as_mapping, plain, stated_turn, wrong_type
 from ._anthropic_stream import AnthropicStream
 from ._carriers import BY_NAME, block_code, extra_code, part_of, without_extras
 
@@ -36,7 +36,7 @@ def view(messages: Messages, starts_turn: StartsTurn | None = None) -> History:
     """
     rows: list[Message] = []
     shapes: dict[Any, Message] = {}
-    turn_start, after_tool = 0, False
+    turn_start, host_turn, after_tool = 0, 0, False
     for index, message in enumerate(messages):
         role = message.get("role")
         if role not in ROLES:
@@ -46,13 +46,13 @@ def view(messages: Messages, starts_turn: StartsTurn | None = None) -> History:
         rows.append(shapes.setdefault(made, Message(*made)))
         kinds = {_kind(block) for block in content}
         stated = stated_turn(index, message, starts_turn)
-        if stated is None:
-            pictures = after_tool and not _has_text(message, kinds)
-            stated = role == "user" and "tool_result" not in kinds and not pictures
-        after_tool = "tool_result" in kinds or (after_tool and role == "user" and not stated)
-        if stated:
-            turn_start = index
-    return History(rows, frozenset(rows), turn_start)
+        pictures = after_tool and not _has_text(message, kinds)
+        starts = role == "user" and "tool_result" not in kinds and not pictures
+        host_turn = index if starts else host_turn
+        started = starts if stated is None else stated
+        after_tool = "tool_result" in kinds or (after_tool and role == "user" and not started)
+        turn_start = index if started else turn_start
+    return History(rows, frozenset(rows), turn_start, host_turn)
 
 
 def _blocks(index: int, message: Mapping[str, Any]) -> list[Any]:
@@ -62,7 +62,7 @@ def _blocks(index: int, message: Mapping[str, Any]) -> list[Any]:
         return []
     if not isinstance(content, list):
         raise wrong_type(index, "content", content, "a string or a list of blocks")
-    for number, block in enumerate(content):
+    for number, block in enumerate(content := [plain(block) for block in content]):
         if not isinstance(block, Mapping):
             raise wrong_type(index, f"content[{number}]", block, "a dict with a type")
         if _kind(block) == "thinking" and not isinstance(block.get("thinking"), str):
@@ -112,7 +112,7 @@ def _marked(part: Part, block: Mapping[str, Any]) -> Part:
 
 def payload(message: Mapping[str, Any], part: Part) -> str:
     """What a block's digest is made of: its text and signature, or its data."""
-    return BY_NAME[part.carrier].payload(message["content"][part.item or 0])
+    return BY_NAME[part.carrier].payload(plain(message["content"][part.item or 0]))
 
 
 def write(messages: Messages, history: History, zones: list[Zone]) -> list[Any]:
@@ -135,7 +135,7 @@ def write(messages: Messages, history: History, zones: list[Zone]) -> list[Any]:
 
 def _content(message: Mapping[str, Any]) -> list[Any]:
     content = message.get("content")
-    return content if isinstance(content, list) else []
+    return [plain(block) for block in content] if isinstance(content, list) else []
 
 
 def _changes(shape: Message, decision: Decision) -> bool:
@@ -205,7 +205,7 @@ def strip(messages: Messages, fill: str | None) -> list[Any]:
         if isinstance(left.get("content"), list):
             left["content"] = [
                 {key: value for key, value in block.items() if key != PSF} if isinstance(block, Mapping) else block
-                for block in left["content"]
+                for block in map(plain, left["content"])
                 if block_code(block) is None
             ]
             left["content"] = [without_extras(block) if extra_code(block) else block for block in left["content"]]

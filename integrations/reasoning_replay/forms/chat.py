@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from .._history import History, HistoryError, Message, Part, StartsTurn
 from .._origin import MARK, from_mark_id, mark_id
-from . import LAYOUT, PSF, TURN, Form, Messages, as_mapping, canonical, shape_value, stated_turn, wrong_type
+from . import LAYOUT, PSF, TURN, Form, Messages, as_mapping, canonical, plain, shape_value, stated_turn, wrong_type
 from ._carriers import (
     BY_NAME,
     LISTS,
@@ -123,7 +123,9 @@ def _usual_key(message: Mapping[str, Any], name: str, calls: bool, nulls: tuple[
         if not calls:
             return identity, content == ""
         for call in message["tool_calls"]:
-            if "extra_content" in call or PSF in call or THOUGHT in call["id"] or PSF in call["function"]:
+            if call.__class__ is not dict or "extra_content" in call or PSF in call or THOUGHT in call["id"]:
+                return None
+            if call["function"].__class__ is not dict or PSF in call["function"]:
                 return None
         return identity, content == "", message["tool_calls"] != []
     except (KeyError, TypeError):
@@ -159,7 +161,7 @@ def _facts(look: _Look, index: int, message: Mapping[str, Any]) -> tuple[Any, ..
     hidden = sum(carrier == "content.thinking" for carrier, _, _ in codes)
     visible = called or len(content or ()) > hidden or any(message.get(name) is not None for name in _SPOKEN)
     names = (*look.strings, *look.sealed, *(carrier.key for carrier in look.lists if carrier.key not in _VISIBLE))
-    spare = (*look.spare, *(name for name in names if message[name] is None))
+    spare = (*look.spare, *(name for name in names if message[name] is None or message[name] == []))
     ordered = look.litellm and LAYOUT in fields and isinstance(content, str)
     lead = _lead(codes, fields.get(LAYOUT) if ordered else None)
     return (
@@ -223,7 +225,7 @@ def view(messages: Messages, starts_turn: StartsTurn | None = None, *, litellm: 
         HistoryError: an unknown role, or a field of the wrong type; it names the message and what is allowed.
     """
     rows: list[Message] = []
-    turn_start, after_tool = 0, False
+    turn_start, host_turn, after_tool = 0, 0, False
     size, name, calls, nulls, shapes = -1, "", False, _NO_KEYS, _NONE
     for index, message in enumerate(messages):
         role = message.get("role")
@@ -244,11 +246,11 @@ def view(messages: Messages, starts_turn: StartsTurn | None = None, *, litellm: 
             rows.append(_other(_known_role(index, role), _never_sent(message)))
             after_tool = after_tool or role in _RESULTS
             stated = stated_turn(index, message, starts_turn)
-            if stated is None:
-                stated = role == "user" and not (after_tool and _without_text(message))
-            if stated:
+            starts = role == "user" and not (after_tool and _without_text(message))
+            host_turn = index if starts else host_turn
+            if starts if stated is None else stated:
                 turn_start, after_tool = index, False
-    return History(rows, frozenset(rows), turn_start)
+    return History(rows, frozenset(rows), turn_start, host_turn)
 
 
 _TOOL = _other("tool", ())
@@ -259,7 +261,7 @@ _NONE: dict[Any, Message] = {}
 def _never_sent(message: Mapping[str, Any]) -> tuple[str, ...]:
     """What may not stand on a message that is not an assistant's: reasoning is nobody else's."""
     content = message.get("content")
-    blocks = isinstance(content, list) and any(block_code(part) is not None for part in content)
+    blocks = isinstance(content, list) and any(block_code(plain(part)) is not None for part in content)
     return (*(key for key in _STRIPPED if key in message), *(("content.thinking",) if blocks else ()))
 
 
@@ -274,7 +276,7 @@ def _without_text(message: Mapping[str, Any]) -> bool:
     content = message.get("content")
     return isinstance(content, list) and not any(
         isinstance(part, str) or (isinstance(part, Mapping) and part.get("type") in ("text", "input_text"))
-        for part in content
+        for part in map(plain, content)
     )
 
 
@@ -292,7 +294,7 @@ def payload(message: Mapping[str, Any], part: Part) -> str:
     items = message.get(carrier.key)
     if items is None:
         items = message[PSF][carrier.key]
-    return carrier.payload(items[part.item])
+    return carrier.payload(plain(items[part.item]))
 
 
 def read(reply: Any, choice: int = 0) -> dict[str, Any]:
