@@ -98,17 +98,13 @@ def _choice(name: str, value: object, allowed: tuple[str, ...], kind: type | Non
         return
     besides = {None: "", Origin: " or an Origin", type(None): " or None"}[kind]
     words = ", ".join(map(repr, allowed))
-    raise BadPolicy(
-        f"Policy({name}={value!r}): not known; {nearest(value, allowed)}allowed: {words}{besides}"
-    )
+    raise BadPolicy(f"Policy({name}={value!r}): not known; {nearest(value, allowed)}allowed: {words}{besides}")
 
 
 def _same_host(groups: object) -> tuple[frozenset[str], ...]:
     example = 'same_host=({"vllm-1:8000", "vllm-2:8000"},)'
     if isinstance(groups, (str, Mapping)) or not isinstance(groups, Iterable):
-        raise BadPolicy(
-            f"Policy(same_host={groups!r}): must be a tuple of sets of hosts; for example {example}"
-        )
+        raise BadPolicy(f"Policy(same_host={groups!r}): must be a tuple of sets of hosts; for example {example}")
     found: list[frozenset[str]] = []
     for group in groups:
         if isinstance(group, (str, Mapping)) or not isinstance(group, Iterable):
@@ -125,9 +121,7 @@ def _same_host(groups: object) -> tuple[frozenset[str], ...]:
 def _aliases(aliases: object) -> Aliases:
     example = 'aliases={"gw.corp.example": "deepseek"}'
     if not isinstance(aliases, Mapping):
-        raise BadPolicy(
-            f"Policy(aliases={aliases!r}): must map host names to ids of rule files; for example {example}"
-        )
+        raise BadPolicy(f"Policy(aliases={aliases!r}): must map host names to ids of rule files; for example {example}")
     for host, target in aliases.items():
         if not isinstance(target, str):
             raise BadPolicy(
