@@ -106,6 +106,20 @@ def test_a_fault_while_the_host_is_found_leaks_nothing_and_breaks_nothing(
     assert b"provider_specific_fields" not in host.last.raw
 
 
+@pytest.mark.faulty(reason="that is what is tried")
+@pytest.mark.parametrize("kind", ["deepseek", "anthropic"])
+def test_a_fault_in_the_hook_that_stands_in_for_a_missing_place_strips_too(kind, strict_hosts, install, monkeypatch):
+    rows = tuple(
+        row._replace(place="litellm.main:Gone") if "Dispatch" in row.place else row for row in _patches.PATCHES
+    )
+    monkeypatch.setattr(_patches, "PATCHES", rows)
+    host = strict_hosts(kind)
+    install(host)
+    monkeypatch.setattr(_callback.ReasoningReplay, "_hooked", _broken)
+    MODES["async"](host, BEFORE)
+    assert [] == host.refusals + canaries_in(host.last.raw.decode())
+
+
 ANNOTATIONS = ("replied", "chunk_arrived", "chunk_leaves")
 
 

@@ -43,6 +43,18 @@ def test_an_interleaved_claude_reply_goes_back_in_its_order_byte_for_byte(mode, 
 
 
 @pytest.mark.parametrize("mode", ["sync", "async", *STREAMS])
+def test_logs_without_messages_change_nothing_of_it(mode, strict_hosts, install, monkeypatch):
+    monkeypatch.setattr(litellm, "turn_off_message_logging", True)
+    host = strict_hosts("anthropic", script=[Reply(INTERLEAVED)])
+    install(host)
+    messages = question()
+    append(messages, MODES[mode](host, messages))
+    said = host.last.reply["content"]
+    MODES[mode](host, messages)
+    assert said == host.last.messages[1]["content"]
+
+
+@pytest.mark.parametrize("mode", ["sync", "async", *STREAMS])
 def test_an_interleaved_claude_reply_survives_json(mode, strict_hosts, install):
     host = strict_hosts("anthropic", script=[Reply(INTERLEAVED)])
     install(host)

@@ -6,6 +6,9 @@ import pytest
 
 from litellm_calls import MODES, TOOLS, append, go_on, run, target
 from reasoning_replay import Origin, adopt
+from reasoning_replay._origin import host_of
+from reasoning_replay.litellm._carriers import carrier_of
+from reasoning_replay.litellm._target import predicted_url
 
 OVERRIDES = {
     "api_base": ("unknown", "openai/m", lambda host, patch: {"api_base": host.url}),
@@ -126,6 +129,39 @@ def test_a_loop_goes_on_at_a_host_that_no_rule_file_knows(strict_hosts, install)
     messages = [{"role": "user", "content": "q"}]
     go_on("async", host, messages)
     assert [] == host.refusals + host.lost()
+
+
+PREDICTED = {
+    ("vertex_ai", "gemini-3-pro"): "us-central1-aiplatform.googleapis.com",
+    ("vertex_ai", "claude-opus-4-6"): "us-central1-aiplatform.googleapis.com",
+    ("bedrock", "anthropic.claude-opus-4-6"): "bedrock-runtime.us-west-2.amazonaws.com",
+    ("gemini", "gemini-3-pro"): "generativelanguage.googleapis.com",
+    ("anthropic", "claude-opus-4-6"): "api.anthropic.com",
+    ("openrouter", "z-ai/glm-5"): "openrouter.ai",
+    ("openai", "gpt-5.5"): "api.openai.com",
+    ("minimax", "m3"): "api.minimax.io",
+}
+
+
+@pytest.mark.parametrize("call", PREDICTED, ids=str)
+def test_a_vendors_own_host_is_known_before_the_call(call):
+    host = host_of(predicted_url(call[0], carrier_of(*call), None, None, {}))
+    assert PREDICTED[call] == host
+
+
+def test_a_region_is_read_where_litellm_reads_it(monkeypatch):
+    def told(provider, **params):
+        return host_of(predicted_url(provider, carrier_of(provider, "claude"), None, None, params))
+
+    assert "aiplatform.googleapis.com" == told("vertex_ai", vertex_location="global")
+    assert "aiplatform.eu.rep.googleapis.com" == told("vertex_ai", vertex_location="eu")
+    monkeypatch.setenv("AWS_REGION", "eu-north-1")
+    assert "bedrock-runtime.eu-north-1.amazonaws.com" == told("bedrock")
+    assert "bedrock-runtime.us-east-1.amazonaws.com" == told("bedrock", aws_region_name="us-east-1")
+
+
+def test_a_host_that_nobody_knows_before_the_call_is_not_guessed():
+    assert predicted_url("some_new_one", carrier_of("some_new_one", "m"), None, None, {}) is None
 
 
 def _call(asynchronous, named):

@@ -120,23 +120,21 @@ class ReasoningReplay(CustomLogger):
             return None
         if not self.active() or "messages" not in kwargs or "model" not in kwargs:
             return None
-        model, provider, _, base = litellm.get_llm_provider(
-            kwargs["model"], kwargs.get("custom_llm_provider"), kwargs.get("api_base") or kwargs.get("base_url")
-        )
-        logging_obj = kwargs.get("litellm_logging_obj")
-        fields = self.before_dispatch(
-            {
-                "messages": kwargs["messages"],
-                "model": model,
-                "custom_llm_provider": provider,
-                "api_base": kwargs.get("api_base") or kwargs.get("base_url") or base,
-                "client": kwargs.get("client"),
-                "optional_params": kwargs,
-                "logging": logging_obj,
-            }
-        )
-        changed = {**fields["optional_params"], "messages": fields["messages"]}
-        return {key: value for key, value in changed.items() if key in kwargs}
+        return fail_closed("litellm", lambda: self._hooked(kwargs), lambda: _within(_stripped(kwargs), kwargs))
+
+    def _hooked(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+        asked = kwargs.get("api_base") or kwargs.get("base_url")
+        model, provider, _, base = litellm.get_llm_provider(kwargs["model"], kwargs.get("custom_llm_provider"), asked)
+        fields = {
+            "messages": kwargs["messages"],
+            "model": model,
+            "custom_llm_provider": provider,
+            "api_base": asked or base,
+            "client": kwargs.get("client"),
+            "optional_params": kwargs,
+            "logging": kwargs.get("litellm_logging_obj"),
+        }
+        return _within(self.before_dispatch(fields), kwargs)
 
     def before_dispatch(self, fields: dict[str, Any]) -> dict[str, Any]:
         """The fields of one attempt at a chat completion, with what may go to its host. Changes nothing in place."""
@@ -318,6 +316,12 @@ def _last_resort(messages: Any, form: str, names: Mapping[str, Any], request: An
 def _dialect_of(names: Mapping[str, Any]) -> str:
     """The dialect by the table alone: this must work when everything else does not."""
     return next((row.dialect for row in CARRIERS if row.provider == names.get("custom_llm_provider")), "chat")
+
+
+def _within(fields: Mapping[str, Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """The caller's keywords with what became of them; a key that was not there would be given twice."""
+    changed = {**(fields.get("optional_params") or kwargs), "messages": fields["messages"]}
+    return {key: value for key, value in changed.items() if key in kwargs}
 
 
 def _as_dict(request: Mapping[str, Any] | None, given: Any) -> Any:

@@ -8,6 +8,7 @@ signed ones (Bedrock, SageMaker) and those with a body of another shape (Gemini,
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -69,11 +70,18 @@ CARRIERS: tuple[Carrier, ...] = (
     Carrier("*"),
 )
 
-REGIONS: dict[str, tuple[str, ...]] = {
-    "aws_region_name": ("AWS_REGION_NAME", "AWS_REGION", "AWS_DEFAULT_REGION"),
-    "vertex_location": ("VERTEXAI_LOCATION", "VERTEX_LOCATION"),
+REGIONS: dict[str, tuple[tuple[str, ...], str]] = {
+    "aws_region_name": (("AWS_REGION_NAME", "AWS_REGION", "AWS_DEFAULT_REGION"), "us-west-2"),
+    "vertex_location": (("VERTEXAI_LOCATION", "VERTEX_LOCATION"), "us-central1"),
 }
-"""Parameter of a call -> environment variables that stand in for it."""
+"""Parameter of a call -> environment variables that stand in for it, and what LiteLLM takes without any."""
+
+ELSEWHERE: dict[str, str] = {
+    "https://global-aiplatform.googleapis.com": "https://aiplatform.googleapis.com",
+    "https://us-aiplatform.googleapis.com": "https://aiplatform.us.rep.googleapis.com",
+    "https://eu-aiplatform.googleapis.com": "https://aiplatform.eu.rep.googleapis.com",
+}
+"""A filled-in base -> the real one, where a vendor's names do not follow its own pattern."""
 
 
 @lru_cache(maxsize=1024)
@@ -87,6 +95,6 @@ def hint_of(provider: str, carrier: Carrier) -> str | None:
     return provider if carrier.hint else None
 
 
-def is_chat(details: dict[str, Any]) -> bool:
+def is_chat(details: Mapping[str, Any]) -> bool:
     """Whether LiteLLM's own notes of a call say that it is a chat completion."""
     return details.get("call_type") in CHAT_CALLS

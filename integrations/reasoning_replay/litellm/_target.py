@@ -14,7 +14,7 @@ from typing import Any
 import litellm
 
 from .._origin import Origin, OriginError
-from ._carriers import GLOBAL_BASE, REGIONS, Carrier, carrier_of
+from ._carriers import ELSEWHERE, GLOBAL_BASE, REGIONS, Carrier, carrier_of
 
 
 def predicted_url(
@@ -42,8 +42,10 @@ def _look_up(place: str, params: Mapping[str, Any]) -> str | None:
     if not brace:
         return place
     name, _, tail = rest.partition("}")
-    value = params.get(name) or next(filter(None, map(os.environ.get, REGIONS.get(name, ()))), None)
-    return f"{head}{value}{tail}" if isinstance(value, str) else None
+    variables, default = REGIONS[name]
+    found = (params.get(name), *map(os.environ.get, variables), default)
+    url = f"{head}{next(value for value in found if isinstance(value, str))}{tail}"
+    return ELSEWHERE.get(url, url)
 
 
 def custom_host(provider: str) -> str:
