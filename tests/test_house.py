@@ -22,10 +22,10 @@ PUBLIC = ["reasoning_replay", "reasoning_replay.litellm", "reasoning_replay.test
 
 # Who may enter whom: the room, and the rooms that its imports may name. A room is a module or a folder
 # directly under the package; what a room's own files do among themselves is its own affair (but see `forms`).
-CORE = ["_origin", "_history", "_host", "_policy", "_parse", "_rules", "_guards", "_engine", "forms"]
+CORE = ["_origin", "_history", "_host", "_policy", "_parse", "_rules", "_guards", "_decision", "_engine", "forms"]
 MAY_SEE = {
     **{room: set(CORE[:at]) for at, room in enumerate(CORE)},
-    "_report": {"_origin", "_rules", "_engine"},
+    "_report": {"_origin", "_rules", "_decision"},
     "_known": {"_origin", "_history"},
     "hosts": {"_rules", "_parse"},
     "_fallback": {*CORE},

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from reasoning_replay._engine import REASONS
+from reasoning_replay._decision import REASONS
 from reasoning_replay.hosts import builtin
 
 ROOT = Path(__file__).parent.parent

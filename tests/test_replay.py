@@ -799,3 +799,17 @@ def test_sdk_objects_inside_a_dict_message_are_read_too():
     }
     plan = prepare([user(), capture(used, CLAUDE)], host="somewhere.example", dialect="anthropic")
     assert "CANARY" not in str([getattr(block, "fields", block) for block in plan.messages[1]["content"]])
+
+
+def test_the_report_of_the_wire_says_what_the_framework_took_out_on_the_way():
+    messages = [user(), step("a", reasoning_content="A"), result("a"), step("b", reasoning_content="B"), result("b")]
+    plan = to_deepseek(messages, form="litellm")
+    wire = copy.deepcopy(plan.messages)
+    assert confirm(wire, plan, request=TOOLS).report is plan.report
+    del wire[1]["reasoning_content"]
+    told = confirm(wire, plan, request=TOOLS)
+    assert [(row.index, row.action, row.reason) for row in told.report.rows] == [
+        (1, "drop", "framework"),
+        (3, "keep", "own"),
+    ]
+    assert fields(told) == ["", "B"]

@@ -10,7 +10,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from reasoning_replay import Origin, Report, rule_for
-from reasoning_replay._engine import REASONS, Row
+from reasoning_replay._decision import REASONS, Row
 from reasoning_replay._report import HUES, SHOWN
 
 DEEPSEEK = Origin("api.deepseek.com", model="deepseek-v4-pro")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ._capture import Collector, adopt, capture
-from ._engine import Decision
+from ._decision import Decision
 from ._history import HistoryError
 from ._known import MemoryStore
 from ._origin import Origin, OriginError

@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
-from ._engine import Act, Draft
+from ._decision import Act, Draft
 from ._history import Part
 from ._known import Known, Overlay
 from ._origin import Origin
@@ -57,6 +57,24 @@ class Work(NamedTuple):
                     for part, act in zip(shape.parts, decision.acts, strict=True)
                     if act.action != "drop"
                 }
+
+    def report(self, target: Origin, arrived: Counter[str] | None = None) -> Report:
+        """The report of the plan; with what `arrived` on the wire, of what became of it."""
+        lost = None if arrived is None else lambda row, part, act: not self._arrived(row, part, act, arrived)
+        return Report(
+            lambda: tuple(self.draft.rows(self.size, lost)),
+            origin=target,
+            rule=self.choice.rule,
+            thinking=self.choice.thinking,
+            tools=self.choice.tools,
+        )
+
+    def _arrived(self, row: int, part: Part, act: Act, arrived: Counter[str]) -> bool:
+        try:
+            payload = _written(self.form.payload(self.rows[row], part), act)
+        except (LookupError, TypeError, AttributeError):
+            return True
+        return part.value != "text" or arrived[payload] > 0
 
     def goes_as_it_is(self) -> bool:
         """Whether the planned messages need nothing more on the wire: no guard, and no framework's field left."""

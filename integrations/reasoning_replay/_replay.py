@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from . import _engine
+from ._decision import Draft, Row
 from ._fallback import stripped
 from ._faults import fail_closed, tell
 from ._history import History, Message, Part
@@ -92,19 +93,12 @@ def _prepare(
 
 
 def _plan_of(messages: Any, rows: Sequence[Mapping[str, Any]], work: Work, target: Origin, hint: str | None) -> Plan:
-    draft, choice = work.draft, work.choice
+    draft = work.draft
     out = work.form.apply(rows, draft.history, draft.zones)
-    report = Report(
-        lambda: tuple(draft.rows(work.size)),
-        origin=target,
-        rule=choice.rule,
-        thinking=choice.thinking,
-        tools=choice.tools,
-    )
     return Plan(
         messages=messages if out is rows and isinstance(messages, list) else out,
         request=draft.request,
-        report=report,
+        report=work.report(target),
         origin=target,
         hint=hint,
         work=work,
@@ -122,8 +116,8 @@ def _reach(choice: Choice, policy: Policy) -> Reach:
 
 
 def _lacking(
-    choice: Choice, draft: _engine.Draft, target: Origin, policy: Policy, hint: str | None, path: str | None
-) -> tuple[Choice, _engine.Draft]:
+    choice: Choice, draft: Draft, target: Origin, policy: Policy, hint: str | None, path: str | None
+) -> tuple[Choice, Draft]:
     """What the policy asks for where required reasoning is missing."""
     assert draft.missing is not None
     required = choice.rule.requirement == "required"
@@ -196,6 +190,7 @@ def confirm(messages: Any, plan: Plan, *, form: str | None = None, request: Mapp
 
     Only payloads that `plan` kept stay, as often as it kept them, counted from the end (a window cuts the front);
     renames, fills and guards are applied again. Turn notes are gone from the wire, so the window is not asked again.
+    The report is of the caller's messages, and says `framework` where what was to go is not on the wire.
 
     Raises:
         HistoryError: a wire body that cannot be read.
@@ -215,7 +210,8 @@ def confirm(messages: Any, plan: Plan, *, form: str | None = None, request: Mapp
     strict = replace(policy, unknown_origin="drop")
     loose = choice._replace(rule=replace(choice.rule, window="all"))
     draft = _engine.plan(history, loose, target, _reach(choice, strict), strict, request)
-    return _plan_of(messages, rows, Work(tuple(rows), shape, draft, choice, policy, None), target, plan.hint)
+    confirmed = _plan_of(messages, rows, Work(tuple(rows), shape, draft, choice, policy, None), target, plan.hint)
+    return replace(confirmed, report=plan.work.report(target, confirmed.kept))
 
 
 def _unmarked(history: History) -> History:
@@ -234,7 +230,7 @@ def fallback_plan(
     left, request = stripped(
         messages, form=form, dialect=target.dialect, host=target.host, hint=hint, model=target.model, request=request
     )
-    row = _engine.Row(None, None, "request", "guard", "fault", (), 0)
+    row = Row(None, None, "request", "guard", "fault", (), 0)
     report = Report((row,), origin=target, rule=None, thinking="unset", tools=False)
     return Plan(messages=left, request=request, report=report, origin=target, hint=hint)
 

@@ -1,7 +1,7 @@
 """A plan for people: as a text table, as HTML for notebooks, as JSON.
 
 Rule 1: this file is given rows, an origin and a rule, never messages: it cannot print reasoning.
-Rule 2: it decides nothing. What a reason code means stands in `_engine.REASONS`, which is read here.
+Rule 2: it decides nothing. What a reason code means stands in `_decision.REASONS`, which is read here.
 Contract: rows are made when somebody asks, once; a report that nobody reads costs a closure.
 """
 
@@ -11,12 +11,12 @@ from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from ._engine import REASONS
+from ._decision import REASONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from ._engine import Row
+    from ._decision import Row
     from ._origin import Origin
     from ._rules import Rule
 

@@ -13,7 +13,7 @@ from hashlib import blake2b
 from importlib import import_module
 from typing import Any, NamedTuple, Protocol
 
-from .._engine import Zone
+from .._decision import Zone
 from .._history import History, HistoryError, Message, Part, StartsTurn
 
 PSF = "provider_specific_fields"

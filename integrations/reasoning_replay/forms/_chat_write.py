@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from .._engine import Act, Decision, Zone
+from .._decision import Act, Decision, Zone
 from .._history import History, Message
 from . import LAYOUT, PSF, Messages, plain
 from ._carriers import BY_NAME, LISTS, THOUGHT, block_code, without_extras, without_fields, without_signature

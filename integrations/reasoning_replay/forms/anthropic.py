@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .._engine import Decision, Zone, decided
+from .._decision import Decision, Zone, decided
 from .._history import History, HistoryError, Message, Part, StartsTurn
 from .._origin import MARK, from_mark_id, mark_id
 from . import PSF, TURN, Form, Messages, as_mapping, plain, stated_turn, wrong_type
