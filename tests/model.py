@@ -124,6 +124,16 @@ def turn_start(messages: list[Message], form: str) -> int:
     return starts[-1] if starts else 0
 
 
+def host_turn_start(messages: list[Message], form: str) -> int:
+    """What the host takes for it: `turn` never reaches the wire."""
+    return turn_start([{key: one[key] for key in one if key != "turn"} for one in messages], form)
+
+
+def first_start(messages: list[Message], form: str) -> int:
+    """Where the scope of `missing` begins: the host looks at its own turn, the window at ours; a fill hurts neither."""
+    return min(turn_start(messages, form), host_turn_start(messages, form))
+
+
 def in_window(messages: list[Message], rule: Rule, form: str) -> set[int]:
     """Which messages may carry reasoning.
 
@@ -155,13 +165,13 @@ def strip_notes(value: Any) -> Any:
 
 
 def reasoning_of(message: Message, form: str) -> dict[str, Any]:
-    """Field -> value, of all reasoning in a message. `null` is no value."""
+    """Field -> value, of all reasoning in a message. `null` is no value, and an empty list is none."""
     content = message.get("content")
     parts = content if isinstance(content, list) else []
     if form == "anthropic":
         blocks = [strip_notes(part) for part in parts if part["type"] in CLAUDE]
         return {"content": blocks} if blocks else {}
-    found = {key: message[key] for key in STRINGS + LISTS if message.get(key) is not None}
+    found = {key: message[key] for key in STRINGS + LISTS if message.get(key) not in (None, [])}
     details = (message.get("provider_specific_fields") or {}).get("reasoning_details")
     if details is not None and "reasoning_details" not in found:
         found["reasoning_details"] = details
@@ -219,7 +229,9 @@ def plan(
     if form == "anthropic":
         sent = claude_plan(messages, target=target, rule=rule, policy=policy)
         return without_thinking(messages, sent) if thinking_goes(messages, sent, rule, request or {}) else sent
-    window, start = in_window(messages, rule, form), turn_start(messages, form)
+    window, start = in_window(messages, rule, form), first_start(messages, form)
+    if "prefix" in rule.bound:
+        window = {at for at in window if at > unproven_message(messages, target, rule, policy)}
     return [
         chat_message(message, at in window, at >= start, target, rule, policy)
         if message["role"] == "assistant"
@@ -246,7 +258,7 @@ def chat_message(message: Message, window: bool, current: bool, target: Any, rul
     own = own_fields(came, owner, window, scope, fill, target, rule, policy)
     out = written(own, rule)
     # An assistant message left with nothing (no content, no calls, its foreign reasoning gone) is left out.
-    if came and is_empty(message) and (not out or (owner is None and all(map(is_blank, out.values())))):
+    if not out and is_empty(message) and not all(owner is None and is_blank(value) for value in came.values()):
         return Sent(None)
     string = next((key for key in rule.write if key in STRINGS), None)
     if (
@@ -258,6 +270,19 @@ def chat_message(message: Message, window: bool, current: bool, target: Any, rul
     ):
         return Sent({**out, string: fill}, frozenset({string}))
     return Sent(out)
+
+
+def unproven_message(messages: list[Message], target: Any, rule: Rule, policy: Policy) -> int:
+    """If an own block cannot be proven, the front run up to and including it goes. The last message with one."""
+    last = -1
+    for at, message in enumerate(messages):
+        if message["role"] != "assistant":
+            continue
+        owner = origin_of((message.get("provider_specific_fields") or {}).get("reasoning_replay"))
+        unknown = owner is None and policy.unknown_origin == "drop"
+        if unknown and any(is_signed(value) for value in reasoning_of(message, "chat").values()):
+            last = at
+    return last
 
 
 def own_fields(came, owner, window, scope, fill, target, rule, policy) -> dict[str, Any]:
@@ -308,7 +333,7 @@ def written(own: dict[str, Any], rule: Rule) -> dict[str, Any]:
 
 
 def claude_plan(messages: list[Message], *, target: Any, rule: Rule, policy: Policy) -> list[Sent | None]:
-    window, start = in_window(messages, rule, "anthropic"), turn_start(messages, "anthropic")
+    window, start = in_window(messages, rule, "anthropic"), first_start(messages, "anthropic")
     cut = unproven(messages, target, rule, policy) if "prefix" in rule.bound else (-1, -1)
     return [
         claude_message(message, at, window, at >= start, cut, target, rule, policy)
@@ -343,12 +368,13 @@ def unproven(messages, target, rule, policy) -> tuple[int, int]:
         if message["role"] != "assistant":
             continue
         for _, block, owner in blocks_of(message):
-            # A signed block that nobody knows; own ones that cannot go: unsigned, or alone in a message that is left out.
-            own = accepts(target, owner, policy, sealed=False) and not is_filler(block, owner)
+            # One that nobody knows; own ones that cannot go: unsigned, or alone in a message that is left out.
+            if is_filler(block, owner):
+                continue
             alone = "no_empty" in rule.guards and is_empty(message)
-            if (owner is None and policy.unknown_origin == "drop" and is_signed(block)) or (
-                own and (alone or not is_signed(block))
-            ):
+            unknown = owner is None and policy.unknown_origin == "drop"
+            own = accepts(target, owner, policy, sealed=True, bound=rule.bound) and (alone or not is_signed(block))
+            if unknown or own:
                 last = (at, len(message["content"]))  # its message as a whole: a longer front run is one too
     return last
 
@@ -383,9 +409,10 @@ def claude_message(message, at, window, current, cut, target, rule, policy) -> S
         elif at in window and (at, place) > cut:
             kept += filter(None, [claude_block(block, owner, target, rule, policy)])
     # Left with nothing, or with its own reasoning alone where the host does not take that: left out.
-    hollow = "no_empty" in rule.guards or all(is_filler(block, None) for block in kept)
-    if blocks and hollow and is_empty(message):
-        return Sent(None)
+    if blocks and is_empty(message):
+        lost = any(not is_filler(block, owner) for _, block, owner in blocks)
+        if "no_empty" in rule.guards or (not kept and lost):
+            return Sent(None)
     if scope and not kept and policy.missing == "host":
         return Sent(
             {"content": [{"type": "thinking", "thinking": rule.missing.fill, "signature": ""}]},
@@ -406,13 +433,13 @@ def thinking_goes(messages: list[Message], sent: list[Sent | None], rule: Rule, 
         return True
     if "lead_block" not in rule.guards:
         return False
-    # The last assistant message with a call after the last real user message begins with a block.
-    start = turn_start(messages, "anthropic")
-    for at in range(len(messages) - 1, start - 1, -1):
+    # The last assistant message with a call after the last real user message begins with a block. The host sees no
+    # `turn`.
+    for at in range(len(messages) - 1, host_turn_start(messages, "anthropic") - 1, -1):
         message = messages[at]
-        if message["role"] != "assistant" or not isinstance(message["content"], list):
-            continue
-        if any(part["type"] == "tool_use" for part in message["content"]):
+        if message["role"] == "assistant" and any(
+            part["type"] == "tool_use" for part in message["content"] if isinstance(part, dict)
+        ):
             return not leads(message, sent[at])
     return False
 

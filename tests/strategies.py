@@ -331,6 +331,8 @@ WRITERS: dict[str, Writer] = {
     "null": _value("reasoning_content", None),
     "empty reasoning": _value("reasoning", ""),
     "blank reasoning": _value("reasoning", " "),
+    "no details": _value("reasoning_details", []),
+    "no blocks": _value("thinking_blocks", []),
     "null details": _value("reasoning_details", None),
     "details": _details_at("top", signed=True, text=False),
     "details and text": _details_at("top", signed=True, text=True),

@@ -238,16 +238,8 @@ def test_unchanged_messages_are_shared_and_where_nothing_changed_it_is_the_same_
 def test_a_later_layer_that_sees_what_was_sent_gets_plan_known_and_loses_nothing(call):
     history, target, more = call
     plan = planned(history, target, **more)
-    if any(
-        model.is_empty(one) and not words_of(one, history.form) for one in plan.messages if one["role"] == "assistant"
-    ):
-        return  # a hollow message: told of at the end of this file
     again = planned(history, target, messages=plan.messages, known=plan.known, **{**more, "request": plan.request})
     assert as_bytes(plan.messages) == as_bytes(again.messages)
-
-
-def words_of(message, form):
-    return [value for value in reasoning_of(message, form).values() if not model.is_blank(value)]
 
 
 # 4 --------------------------------------------------------------------------------------------------------------------
@@ -433,8 +425,6 @@ def test_if_an_own_block_cannot_be_proven_the_front_run_up_to_and_including_it_g
 
 @given(claude_histories())
 def test_what_claude_refuses_of_a_manual_thinking_request_is_mended_whole(history):
-    if any(message.get("turn") is True and model.has_result(message) for message in history.messages):
-        return  # told of at the end of this file
     for target in CLAUDE_TARGETS[:5]:
         for request in requests_of(target):
             if (request or {}).get("thinking", {}).get("type") != "enabled":
@@ -610,9 +600,11 @@ def disagreement(history, target, request, policy):
     expected = model.plan(history.messages, form=history.form, target=target, rule=rule, policy=policy, request=request)
     gone = {row.index for row in plan.report.rows if row.index is not None and row.output is None}
     outputs = iter(plan.messages)
+    # Not settled: where a host's own turn begins in a run of pictures of which one says `turn: true`.
+    explicit = any(one.get("turn") is True and not model.has_text(one["content"]) for one in history.messages)
     for at, (message, sent) in enumerate(zip(history.messages, expected, strict=True)):
         after = None if at in gone else next(outputs)
-        if sent is None:
+        if sent is None or (explicit and rule.missing is not None and rule.missing.on == "current_turn"):
             continue
         got = None if after is None else reasoning_of(after, history.form)
         if got != sent.reasoning:
@@ -637,10 +629,6 @@ USER = {"role": "user", "content": "question"}
 
 def marked(message, origin):
     return capture(message, origin, form="chat", known=MemoryStore())
-
-
-def fault(reason):
-    return pytest.mark.xfail(strict=True, reason=reason)
 
 
 def test_own_readable_text_is_renamed_to_the_key_written_from_chunks_too():
@@ -676,7 +664,7 @@ def test_pictures_alone_after_a_tool_result_start_no_turn_in_the_anthropic_form_
 
 
 SIGNATURE = {"google": {"thought_signature": "sealed CANARY-000;"}}
-UNSEEN = {
+RARE = {
     "an unknown kind of thinking block": {"thinking_blocks": [{"type": "thought", "text": "CANARY-000;"}]},
     "a signature beside a legacy call": {
         "function_call": {
@@ -689,8 +677,7 @@ UNSEEN = {
 }
 
 
-@fault("the chat form does not see it as reasoning")
-@pytest.mark.parametrize("fields", UNSEEN.values(), ids=UNSEEN)
+@pytest.mark.parametrize("fields", RARE.values(), ids=RARE)
 def test_foreign_reasoning_in_a_rare_place_goes_without_too(fields):
     reply = marked(
         {"role": "assistant", "content": "x", "reasoning": "thought"},
@@ -700,7 +687,6 @@ def test_foreign_reasoning_in_a_rare_place_goes_without_too(fields):
     assert "CANARY-" not in json.dumps(plan.messages)
 
 
-@fault("the Anthropic form does not see it as sealed")
 def test_a_foreign_compaction_block_goes_without_too():
     block = {
         "type": "compaction",
@@ -713,7 +699,6 @@ def test_a_foreign_compaction_block_goes_without_too():
     assert "CANARY-" not in json.dumps(plan.messages)
 
 
-@fault("a message that was empty is filled, and a filled one that is empty is left out")
 def test_a_later_layer_keeps_an_empty_message_that_was_filled():
     messages = [USER, {"role": "assistant", "content": ""}]
     target = {"host": "api.deepseek.com", "model": "deepseek-v4-pro"}
@@ -721,7 +706,6 @@ def test_a_later_layer_keeps_an_empty_message_that_was_filled():
     assert plan.messages == prepare(plan.messages, known=plan.known, **target).messages
 
 
-@fault("the guard asks our own turn; the host sees none")
 def test_a_turn_that_was_marked_does_not_hide_a_tool_loop_from_the_guard_for_it():
     call = {"type": "tool_use", "id": "toolu_1", "name": "look", "input": {}}
     result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "r"}
@@ -731,8 +715,22 @@ def test_a_turn_that_was_marked_does_not_hide_a_tool_loop_from_the_guard_for_it(
     assert "thinking" not in prepare(messages, request=request, known=MemoryStore(), **target).request
 
 
-@fault("an empty list is left where the key is refused")
 @pytest.mark.parametrize("key", ["reasoning_details", "thinking_blocks"])
 def test_an_empty_list_does_not_reach_a_host_that_refuses_the_key(key):
     messages = [USER, {"role": "assistant", "content": "x", key: []}]
     assert key not in prepare(messages, host="api.groq.com", model="llama-3.3", known=MemoryStore()).messages[1]
+
+
+def test_if_an_own_block_cannot_be_proven_the_front_run_goes_in_chat_form_too():
+    origin = Origin("openrouter.ai", model="anthropic/claude-opus-5.5")
+    messages = [USER]
+    for at in range(3):
+        details = [{"type": "reasoning.text", "text": f"thought CANARY-00{at};", "signature": f"sig CANARY-01{at};"}]
+        call = {"id": f"call_{at}", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+        reply = {"role": "assistant", "content": "", "reasoning_details": details, "tool_calls": [call]}
+        messages += [
+            reply if at == 1 else marked(reply, origin),
+            {"role": "tool", "tool_call_id": f"call_{at}", "content": "r"},
+        ]
+    plan = prepare(messages, host=origin.host, model=origin.model, known=MemoryStore())
+    assert [False, False, True] == [bool(reasoning_of(message, "chat")) for message in plan.messages[1::2]]
