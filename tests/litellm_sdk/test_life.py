@@ -4,6 +4,7 @@ import copy
 import functools
 import json
 import logging
+import pickle
 import subprocess
 import sys
 import time
@@ -162,6 +163,24 @@ def test_the_report_of_a_call_is_on_its_reply(mode, strict_hosts, install):
     assert {"keep": 2} == report.counts()
     assert host.name in str(report)
     assert [] == canaries_in(str(report) + json.dumps(report.to_dict()))
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_hidden_parameters_are_what_they_were(mode, strict_hosts, install):
+    host = strict_hosts("unknown")
+    install(host)
+    reply = MODES[mode](host, [{"role": "user", "content": "q"}])
+    told = reply._hidden_params
+    for hidden in (
+        told,
+        copy.deepcopy(told),
+        pickle.loads(pickle.dumps(told)),
+        json.loads(json.dumps(told, default=str)),
+    ):
+        assert "reasoning_replay" not in str(hidden)
+    assert sorted(dict(told)) == sorted(told)
+    chunks = list(litellm.completion(**target(host), messages=[{"role": "user", "content": "q"}], stream=True))
+    assert "Report" not in "".join(json.dumps(chunk._hidden_params, default=repr) for chunk in chunks)
 
 
 def test_the_report_of_a_stream_is_on_the_stream(strict_hosts, install):

@@ -9,6 +9,7 @@ from reasoning_replay import Origin, adopt
 from reasoning_replay._origin import host_of
 from reasoning_replay.litellm._carriers import carrier_of
 from reasoning_replay.litellm._target import predicted_url
+from reasoning_replay.testing import canaries_in
 
 OVERRIDES = {
     "api_base": ("unknown", "openai/m", lambda host, patch: {"api_base": host.url}),
@@ -100,6 +101,50 @@ def test_a_clients_own_base_wins_and_is_seen(asynchronous, strict_hosts, install
     assert [] == there.lost()
 
 
+IGNORE_IT = {"deepseek": "deepseek/m", "unknown": "hosted_vllm/m", "anthropic": "anthropic/claude-sonnet-4-5"}
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("kind", IGNORE_IT)
+def test_a_shared_client_that_litellm_does_not_use_there_moves_nothing(kind, asynchronous, strict_hosts, install):
+    host, elsewhere = strict_hosts(kind), strict_hosts("unknown")
+    install(host, elsewhere)
+    make = openai.AsyncOpenAI if asynchronous else openai.OpenAI
+    more = {} if kind == "anthropic" else {"client": make(base_url=elsewhere.url, api_key="x")}
+    named = {**target(host), "model": IGNORE_IT[kind], "tools": TOOLS, **more}
+    messages = [{"role": "user", "content": "How is the weather?"}]
+    while append(messages, _call(asynchronous, {**named, "messages": messages})):
+        pass
+    assert [] == host.refusals + host.lost() + elsewhere.requests
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+def test_an_azure_clients_own_reasoning_comes_back(asynchronous, strict_hosts, install, monkeypatch):
+    host = strict_hosts("unknown")
+    install(host)
+    make = openai.AsyncAzureOpenAI if asynchronous else openai.AzureOpenAI
+    client = make(azure_endpoint=f"http://{host.name}", api_key="x", api_version="2024-10-21")
+    named = {"model": "azure/m", "client": client, "tools": TOOLS}
+    messages = [{"role": "user", "content": "How is the weather?"}]
+    while append(messages, _call(asynchronous, {**named, "messages": messages})):
+        pass
+    assert [] == host.refusals + host.lost()
+    assert 3 == len(host.requests)
+
+
+def test_a_report_says_what_litellm_itself_has_dropped(strict_hosts, install):
+    from reasoning_replay.litellm import report_of
+
+    host = strict_hosts("unknown")
+    install(host)
+    messages = [{"role": "user", "content": "How is the weather?"}]
+    named = {"model": "databricks/m", "api_base": host.url, "api_key": "k", "tools": TOOLS}
+    append(messages, litellm.completion(**named, messages=messages))
+    reply = litellm.completion(**named, messages=messages)
+    assert [] == canaries_in(host.last.raw.decode())
+    assert 0 == report_of(reply).counts().get("keep", 0)
+
+
 def test_a_look_alike_of_a_host_is_another_host(strict_hosts, install):
     host = strict_hosts("unknown")
     install(host)
@@ -134,7 +179,6 @@ def test_a_loop_goes_on_at_a_host_that_no_rule_file_knows(strict_hosts, install)
 PREDICTED = {
     ("vertex_ai", "gemini-3-pro"): "us-central1-aiplatform.googleapis.com",
     ("vertex_ai", "claude-opus-4-6"): "us-central1-aiplatform.googleapis.com",
-    ("bedrock", "anthropic.claude-opus-4-6"): "bedrock-runtime.us-west-2.amazonaws.com",
     ("gemini", "gemini-3-pro"): "generativelanguage.googleapis.com",
     ("anthropic", "claude-opus-4-6"): "api.anthropic.com",
     ("openrouter", "z-ai/glm-5"): "openrouter.ai",
@@ -151,10 +195,13 @@ def test_a_vendors_own_host_is_known_before_the_call(call):
 
 def test_a_region_is_read_where_litellm_reads_it(monkeypatch):
     def told(provider, **params):
-        return host_of(predicted_url(provider, carrier_of(provider, "claude"), None, None, params))
+        url = predicted_url(provider, carrier_of(provider, "claude"), None, None, params)
+        return None if url is None else host_of(url)
 
     assert "aiplatform.googleapis.com" == told("vertex_ai", vertex_location="global")
     assert "aiplatform.eu.rep.googleapis.com" == told("vertex_ai", vertex_location="eu")
+    assert told("bedrock") is None
+    assert "gate.example" == told("bedrock", aws_bedrock_runtime_endpoint="https://gate.example")
     monkeypatch.setenv("AWS_REGION", "eu-north-1")
     assert "bedrock-runtime.eu-north-1.amazonaws.com" == told("bedrock")
     assert "bedrock-runtime.us-east-1.amazonaws.com" == told("bedrock", aws_region_name="us-east-1")
@@ -162,6 +209,9 @@ def test_a_region_is_read_where_litellm_reads_it(monkeypatch):
 
 def test_a_host_that_nobody_knows_before_the_call_is_not_guessed():
     assert predicted_url("some_new_one", carrier_of("some_new_one", "m"), None, None, {}) is None
+    for model in ("us-east-1/anthropic.claude-opus-4-6", "arn:aws:bedrock:us-east-1:1:inference-profile/x"):
+        asked = {"aws_region_name": "eu-north-1"}
+        assert predicted_url("bedrock", carrier_of("bedrock", model), None, None, asked) is None
 
 
 def _call(asynchronous, named):

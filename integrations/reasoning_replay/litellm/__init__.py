@@ -13,7 +13,8 @@ try:
 except ImportError as error:
     raise ImportError("reasoning_replay.litellm needs LiteLLM: pip install 'reasoning-replay[litellm]'") from error
 
-from ._callback import MissingReasoning, ReasoningReplay, report_of
+from ._callback import MissingReasoning, ReasoningReplay
+from ._told import report_of
 
 __all__ = ["MissingReasoning", "ReasoningReplay", "report_of"]
 

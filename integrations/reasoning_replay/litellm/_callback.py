@@ -21,16 +21,16 @@ from .. import _capture, _plan, _replay
 from .._faults import fail_closed
 from .._known import Known
 from .._origin import MARK, Origin, OriginError
-from .._report import Report
 from .._rules import BadPolicy, Policy
 from ..forms import LAYOUT, PSF, layout_of
 from . import _patches
 from ._carriers import CARRIERS, carrier_of, hint_of, is_chat
 from ._stream import StreamNotes
 from ._target import custom_host, origin_of, predicted_url
+from ._told import Told, tell
 
 REPORT = "reasoning_replay"
-"""Key of the report in the `kwargs` that LiteLLM hands to every callback, and in a reply's hidden parameters."""
+"""Key of the report in the `kwargs` that LiteLLM hands to every callback."""
 _PLANNED = "_reasoning_replay"
 _STREAM = "_reasoning_replay"
 _CHAT_KINDS = frozenset({"thinking", "redacted_thinking", "text", "tool_use"})
@@ -51,11 +51,10 @@ class MissingReasoning(_plan.MissingReasoning, litellm.exceptions.BadRequestErro
 class _Planned:
     """What layer 1 tells layer 2 and the reply. Opaque: LiteLLM's loggers may copy or print what holds it."""
 
-    __slots__ = ("dialect", "plan")
+    __slots__ = ("plan",)
 
-    def __init__(self, plan: _plan.Plan, dialect: str) -> None:
+    def __init__(self, plan: _plan.Plan) -> None:
         self.plan = plan
-        self.dialect = dialect
 
     def __deepcopy__(self, memo: object) -> _Planned:
         return self
@@ -116,7 +115,10 @@ class ReasoningReplay(CustomLogger):
     async def async_pre_call_deployment_hook(self, kwargs: dict[str, Any], call_type: Any) -> dict[str, Any] | None:
         """Does the work of `before_dispatch` for async calls where a LiteLLM has not the place for it."""
         name = getattr(call_type, "value", call_type)
-        if self._dispatches or not is_chat({"call_type": name}) or kwargs.get("fallbacks") is not None:
+        if not is_chat({"call_type": name}):
+            return None
+        _details_of(kwargs.get("litellm_logging_obj")).pop(_PLANNED, None)  # of an attempt before, with `fallbacks=`
+        if self._dispatches or kwargs.get("fallbacks") is not None:
             return None
         if not self.active() or "messages" not in kwargs or "model" not in kwargs:
             return None
@@ -138,8 +140,8 @@ class ReasoningReplay(CustomLogger):
 
     def before_dispatch(self, fields: dict[str, Any]) -> dict[str, Any]:
         """The fields of one attempt at a chat completion, with what may go to its host. Changes nothing in place."""
-        details = getattr(fields.get("logging"), "model_call_details", None)
-        if not isinstance(fields.get("messages"), list) or not isinstance(details, dict) or not is_chat(details):
+        details = _details_of(fields.get("logging"))
+        if not isinstance(fields.get("messages"), list) or not is_chat(details):
             return fields
         details.pop(_PLANNED, None)
         return fail_closed("litellm", lambda: self._planned(fields, details), lambda: _stripped(fields))
@@ -158,7 +160,7 @@ class ReasoningReplay(CustomLogger):
             plan = self._prepare(fields["messages"], url, dialect, model, params, hint_of(provider, carrier))
         except _plan.MissingReasoning as missing:
             raise MissingReasoning(missing, model, provider) from None
-        details[_PLANNED] = _Planned(plan, dialect)
+        details[_PLANNED] = _Planned(plan)
         details[REPORT] = plan.report
         return {**fields, "messages": plan.messages, "optional_params": _as_dict(plan.request, params)}
 
@@ -203,38 +205,36 @@ class ReasoningReplay(CustomLogger):
     def _confirm(self, body: dict[str, Any], url: object, messages: Any, details: dict[str, Any]) -> None:
         provider, model = str(details.get("custom_llm_provider") or ""), str(details.get("model") or "")
         carrier = carrier_of(provider, model)
-        if carrier.wire is None or url is None:
-            return
-        planned = details.get(_PLANNED)
-        if isinstance(planned, _Planned) and planned.plan.origin == _origin(str(url), carrier.dialect, model):
-            plan = planned.plan
+        planned = _planned_in(details)
+        if carrier.wire is None or (url is None and planned is None):
+            return  # out of reach, or a mocked reply
+        if planned is not None and (url is None or planned.origin == _origin(str(url), carrier.dialect, model)):
+            plan = planned
         else:  # layer 1 was wrong about the host, or there was none: from the caller's marked messages, for this host
             given = messages if isinstance(messages, list) else body["messages"]
             params = {key: value for key, value in body.items() if key != "messages"}
             plan = self._prepare(given, str(url), carrier.dialect, model, params, hint_of(provider, carrier))
-        details[REPORT] = plan.report
-        _write_body(body, _replay.confirm_safely(body["messages"], plan, form=carrier.wire, request=body))
+        confirmed = _replay.confirm_safely(body["messages"], plan, form=carrier.wire, request=body)
+        # What LiteLLM itself has dropped for this provider was not kept, whatever was planned.
+        as_planned = confirmed.work is plan.work or sum(confirmed.kept.values()) >= sum(plan.kept.values())
+        details[REPORT] = plan.report if as_planned else confirmed.report
+        _write_body(body, confirmed)
 
     # Layer 3
 
     def replied(self, result: Any, logging_obj: Any) -> None:
         """Marks a reply that has just come from its host, once."""
-        details = getattr(logging_obj, "model_call_details", None)
-        hidden = getattr(result, "_hidden_params", None)
-        if not isinstance(details, dict) or not _is_ours(details):
+        details = _details_of(logging_obj)
+        if not _is_ours(details) or isinstance(getattr(result, "_hidden_params", None), Told):
             return
-        if not hasattr(result, "choices") and not hasattr(result, "chunk_creator"):
-            return  # the bridge's own inner reply
-        if isinstance(hidden, dict):
-            if REPORT in hidden:
-                return
-            hidden[REPORT] = details.get(REPORT)
-        if not hasattr(result, "choices"):
-            return  # a stream
-        planned = details.pop(_PLANNED, None)
-        origin = origin_of(details, planned.dialect if isinstance(planned, _Planned) else None)
-        for choice in result.choices:
-            self._mark(choice.message, origin, details)
+        if hasattr(result, "choices"):
+            tell(result, details.get(REPORT))
+            origin = _answering(details)
+            details.pop(_PLANNED, None)
+            for choice in result.choices:
+                self._mark(choice.message, origin, details)
+        elif hasattr(result, "chunk_creator"):
+            tell(result, details.get(REPORT))
 
     def _mark(self, message: Any, origin: Origin | None, details: Mapping[str, Any]) -> None:
         fields = {key: value for key, value in (getattr(message, PSF, None) or {}).items() if key != MARK}
@@ -259,27 +259,34 @@ class ReasoningReplay(CustomLogger):
         """Writes on the chunk that the caller gets what LiteLLM's builder would lose."""
         notes = self._notes(stream)
         if notes is not None and chunk is not None:
-            if isinstance(hidden := getattr(chunk, "_hidden_params", None), dict):
-                hidden[REPORT] = stream.logging_obj.model_call_details.get(REPORT)
+            tell(chunk, _details_of(stream.logging_obj).get(REPORT))
             said = (stream.received_finish_reason, stream.intermittent_finish_reason)
             notes.leaves(chunk, complete=any(reason is not None for reason in said))
 
     def _notes(self, stream: Any) -> StreamNotes | None:
         if _STREAM not in vars(stream):
-            details = getattr(stream.logging_obj, "model_call_details", None) or {}
-            origin = None
-            if _is_ours(details) and stream.custom_llm_provider != "cached_response":
-                planned = details.get(_PLANNED)
-                origin = origin_of(details, planned.dialect if isinstance(planned, _Planned) else None)
+            details = _details_of(stream.logging_obj)
+            fresh = _is_ours(details) and stream.custom_llm_provider != "cached_response"
+            origin = _answering(details) if fresh else None
             setattr(stream, _STREAM, None if origin is None else StreamNotes(origin, self.known))
         notes: StreamNotes | None = vars(stream)[_STREAM]
         return notes
 
 
-def report_of(response: Any) -> Report | None:
-    """The report of the call that gave this reply or stream; None where there was none (a cache hit, no callback)."""
-    hidden = getattr(response, "_hidden_params", None)
-    return hidden.get(REPORT) if isinstance(hidden, Mapping) else None
+def _details_of(logging_obj: Any) -> dict[str, Any]:
+    """LiteLLM's notes of an attempt; an empty dict where there are none."""
+    details = getattr(logging_obj, "model_call_details", None)
+    return details if isinstance(details, dict) else {}
+
+
+def _planned_in(details: Mapping[str, Any]) -> _plan.Plan | None:
+    planned = details.get(_PLANNED)
+    return planned.plan if isinstance(planned, _Planned) else None
+
+
+def _answering(details: Mapping[str, Any]) -> Origin | None:
+    planned = _planned_in(details)
+    return origin_of(details, None if planned is None else planned.origin)
 
 
 def _is_ours(details: Mapping[str, Any]) -> bool:

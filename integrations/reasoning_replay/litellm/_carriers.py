@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from .._origin import Dialect
 
 CHAT_CALLS = frozenset({"completion", "acompletion"})
 """LiteLLM's names of the calls that this integration looks at; it leaves every other one untouched."""
 GLOBAL_BASE = "litellm.api_base"
-"""Stands in `bases` for the module global, which most providers ask before their variable."""
+"""The module global, which most providers ask before their variable."""
 
 
 class Carrier(NamedTuple):
@@ -32,10 +32,11 @@ class Carrier(NamedTuple):
     wire: str | None = "chat"
     """The form of `complete_input_dict["messages"]`. None: what is written there never reaches the wire."""
     bases: tuple[str, ...] = ()
-    """Where LiteLLM looks when the call names no base: the global, environment variables, then its default.
-
-    A `{name}` in a default is filled from the call's parameters, else from the variables in REGIONS.
+    """Where LiteLLM looks when the call names no base, in its order: `litellm.x` is a global, `call.x` a parameter of
+    the call, `NAME` an environment variable, `https://…` its default, in which `{region}` is filled by REGIONS.
     """
+    client: Literal["wins", "ignored", "unclear"] = "unclear"
+    """What an OpenAI client's own base does beside the call's; where that is unclear, the wire itself is asked."""
     global_first: bool = False
     """The module global beats even the call's own base."""
     hint: bool = True
@@ -45,36 +46,47 @@ class Carrier(NamedTuple):
 _OPENAI = (GLOBAL_BASE, "OPENAI_BASE_URL", "OPENAI_API_BASE", "https://api.openai.com/v1")
 _CLAUDE = (GLOBAL_BASE, "ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL", "https://api.anthropic.com")
 _GEMINI = (GLOBAL_BASE, "GEMINI_API_BASE", "https://generativelanguage.googleapis.com")
-_VERTEX = (GLOBAL_BASE, "VERTEXAI_API_BASE", "https://{vertex_location}-aiplatform.googleapis.com")
-_BEDROCK = ("AWS_BEDROCK_RUNTIME_ENDPOINT", "https://bedrock-runtime.{aws_region_name}.amazonaws.com")
+_VERTEX = (GLOBAL_BASE, "VERTEXAI_API_BASE", "https://{vertex}-aiplatform.googleapis.com")
+_ENDPOINT = ("call.aws_bedrock_runtime_endpoint", "AWS_BEDROCK_RUNTIME_ENDPOINT")
+_BEDROCK = (*_ENDPOINT, "https://bedrock-runtime.{aws}.amazonaws.com")
 _OLLAMA = (GLOBAL_BASE, "OLLAMA_API_BASE", "http://localhost:11434")
 
 CARRIERS: tuple[Carrier, ...] = (
-    Carrier("openai", bases=_OPENAI, hint=False),
-    Carrier("custom_openai", bases=_OPENAI, hint=False),
-    Carrier("azure", bases=(GLOBAL_BASE, "AZURE_API_BASE")),
-    Carrier("anthropic", dialect="anthropic", wire="anthropic", bases=_CLAUDE),
+    Carrier("openai", bases=_OPENAI, client="wins", hint=False),
+    Carrier("custom_openai", bases=_OPENAI, client="wins", hint=False),
+    Carrier("azure", bases=(GLOBAL_BASE, "AZURE_API_BASE"), client="wins"),
+    Carrier("anthropic", dialect="anthropic", wire="anthropic", bases=_CLAUDE, client="ignored"),
     Carrier("openrouter", bases=(GLOBAL_BASE, "OPENROUTER_API_BASE", "https://openrouter.ai/api/v1")),
     Carrier("minimax", bases=(GLOBAL_BASE, "MINIMAX_API_BASE", "https://api.minimax.io/v1")),
     Carrier("cometapi", bases=(GLOBAL_BASE, "COMETAPI_API_BASE", "https://api.cometapi.com/v1")),
     Carrier("cohere_chat", bases=(GLOBAL_BASE, "COHERE_API_BASE", "https://api.cohere.com/v2/chat")),
     Carrier("mistral", bases=(GLOBAL_BASE, "https://api.mistral.ai/v1")),
     Carrier("hosted_vllm", bases=(GLOBAL_BASE, "HOSTED_VLLM_API_BASE")),
-    Carrier("vertex_ai", model="*claude*", dialect="anthropic", wire="anthropic", bases=_VERTEX),
-    Carrier("vertex_ai", dialect="gemini", wire=None, bases=_VERTEX),
-    Carrier("vertex_ai_beta", dialect="gemini", wire=None, bases=_VERTEX),
-    Carrier("gemini", dialect="gemini", wire=None, bases=_GEMINI),
-    Carrier("bedrock", dialect="bedrock", wire=None, bases=_BEDROCK),
-    Carrier("ollama_chat", dialect="ollama", wire=None, bases=_OLLAMA, global_first=True),
-    Carrier("ollama", dialect="ollama", wire=None, bases=_OLLAMA, global_first=True),
+    Carrier("vertex_ai", "*claude*", dialect="anthropic", wire="anthropic", bases=_VERTEX, client="ignored"),
+    Carrier("vertex_ai", dialect="gemini", wire=None, bases=_VERTEX, client="ignored"),
+    Carrier("vertex_ai_beta", dialect="gemini", wire=None, bases=_VERTEX, client="ignored"),
+    Carrier("gemini", dialect="gemini", wire=None, bases=_GEMINI, client="ignored"),
+    # A model that names its own region, by ARN or by path, beats the parameter: nothing is predicted for it.
+    Carrier("bedrock", "*arn:*", dialect="bedrock", wire=None, bases=_ENDPOINT, client="ignored"),
+    Carrier("bedrock", "*-[0-9]/*", dialect="bedrock", wire=None, bases=_ENDPOINT, client="ignored"),
+    Carrier("bedrock", dialect="bedrock", wire=None, bases=_BEDROCK, client="ignored"),
+    Carrier("ollama_chat", dialect="ollama", wire=None, bases=_OLLAMA, client="ignored", global_first=True),
+    Carrier("ollama", dialect="ollama", wire=None, bases=_OLLAMA, client="ignored", global_first=True),
     Carrier("*"),
 )
 
-REGIONS: dict[str, tuple[tuple[str, ...], str]] = {
-    "aws_region_name": (("AWS_REGION_NAME", "AWS_REGION", "AWS_DEFAULT_REGION"), "us-west-2"),
-    "vertex_location": (("VERTEXAI_LOCATION", "VERTEX_LOCATION"), "us-central1"),
+REGIONS: dict[str, tuple[str, ...]] = {
+    "aws": ("call.aws_region_name", "AWS_REGION_NAME", "AWS_REGION"),
+    "vertex": (
+        "call.vertex_location",
+        "call.vertex_ai_location",
+        "litellm.vertex_location",
+        "VERTEXAI_LOCATION",
+        "VERTEX_LOCATION",
+        "=us-central1",
+    ),
 }
-"""Parameter of a call -> environment variables that stand in for it, and what LiteLLM takes without any."""
+"""Name in a base -> where its value is looked for, as in `bases`; `=x` is x itself."""
 
 ELSEWHERE: dict[str, str] = {
     "https://global-aiplatform.googleapis.com": "https://aiplatform.googleapis.com",

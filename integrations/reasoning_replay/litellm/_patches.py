@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Protocol
 from .._faults import fail_closed
 from .._known import first_time
 from ._stream import joined_blocks
+from ._told import report_of, tell
 
 _log = logging.getLogger("reasoning_replay")
 
@@ -136,6 +137,18 @@ def _blocks(original: Callable[..., Any], hooks: Hooks) -> Callable[..., Any]:
     return get_combined_thinking_content
 
 
+def _base(original: Callable[..., Any], hooks: Hooks) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def build_base_response(self: Any, chunks: Any, *args: Any, **kwargs: Any) -> Any:
+        made = original(self, chunks, *args, **kwargs)
+        report = next(filter(None, map(report_of, chunks)), None) if hooks.active() else None
+        if report is not None:
+            tell(made, report)
+        return made
+
+    return build_base_response
+
+
 def _glues_blocks(original: Callable[..., Any]) -> bool:
     """Whether this LiteLLM still loses an unsigned block, or glues it onto the next one."""
     fragments = (
@@ -187,6 +200,12 @@ PATCHES = (
         _blocks,
         _takes("self", "chunks"),
         _glues_blocks,
+    ),
+    Patch(
+        "litellm.litellm_core_utils.streaming_chunk_builder_utils:ChunkProcessor.build_base_response",
+        "the report on replies that are put together from a stream",
+        _base,
+        _takes("self", "chunks"),
     ),
 )
 

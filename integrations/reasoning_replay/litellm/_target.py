@@ -13,17 +13,20 @@ from typing import Any
 
 import litellm
 
-from .._origin import Origin, OriginError
-from ._carriers import ELSEWHERE, GLOBAL_BASE, REGIONS, Carrier, carrier_of
+from .._origin import Origin, OriginError, host_of
+from ._carriers import ELSEWHERE, REGIONS, Carrier, carrier_of
 
 
 def predicted_url(
     provider: str, carrier: Carrier, base: object, client: object, params: Mapping[str, Any]
 ) -> str | None:
     """The base URL that a call will go to; `custom:<provider>` for a handler of the caller's own, None: not known."""
-    own = getattr(client, "base_url", None)  # an OpenAI client's base wins over the call's own
+    own = getattr(client, "base_url", None) if carrier.client != "ignored" else None
+    if own is not None and str(own):
+        same = base is not None and _host_of(own) == _host_of(base)
+        return str(own) if carrier.client == "wins" or same else None
     first = litellm.api_base if carrier.global_first else None
-    for found in (own, first, base):
+    for found in (first, base):
         if found is not None and str(found):
             return str(found)
     for place in carrier.bases:
@@ -33,19 +36,36 @@ def predicted_url(
     return custom_host(provider) if provider in litellm._custom_providers else None
 
 
+def _host_of(url: object) -> str | None:
+    try:
+        return host_of(str(url))
+    except OriginError:
+        return None
+
+
 def _look_up(place: str, params: Mapping[str, Any]) -> str | None:
-    if place == GLOBAL_BASE:
-        return litellm.api_base if isinstance(litellm.api_base, str) else None
-    if "://" not in place:
-        return os.environ.get(place)
-    head, brace, rest = place.partition("{")
+    """What stands at one of the places of `bases` and REGIONS; None for nothing."""
+    kind, _, name = place.partition(".")
+    if kind == "litellm":
+        found = getattr(litellm, name, None)
+    elif kind == "call":
+        found = params.get(name)
+    else:
+        found = _filled(place, params) if "://" in place else os.environ.get(place)
+    return found if isinstance(found, str) and found else None
+
+
+def _filled(base: str, params: Mapping[str, Any]) -> str | None:
+    """A default base with its region filled in; None where no region is to be found."""
+    head, brace, rest = base.partition("{")
     if not brace:
-        return place
+        return base
     name, _, tail = rest.partition("}")
-    variables, default = REGIONS[name]
-    found = (params.get(name), *map(os.environ.get, variables), default)
-    url = f"{head}{next(value for value in found if isinstance(value, str))}{tail}"
-    return ELSEWHERE.get(url, url)
+    for place in REGIONS[name]:
+        found = place[1:] if place.startswith("=") else _look_up(place, params)
+        if found is not None:
+            return ELSEWHERE.get(f"{head}{found}{tail}", f"{head}{found}{tail}")
+    return None
 
 
 def custom_host(provider: str) -> str:
@@ -53,16 +73,18 @@ def custom_host(provider: str) -> str:
     return f"custom:{provider or 'unnamed'}"
 
 
-def origin_of(details: Mapping[str, Any], dialect: str | None = None) -> Origin | None:
-    """Who has just answered, by LiteLLM's own notes of the attempt; None where they cannot be read."""
+def origin_of(details: Mapping[str, Any], planned: Origin | None) -> Origin | None:
+    """Who has just answered, by LiteLLM's own notes of the attempt; None where they cannot be read.
+
+    `planned`: where layer 1 sent this attempt. It says which dialect was spoken (a bridged call speaks another), and
+    the host where LiteLLM's notes do not: they are empty for an Azure client and for a handler of the caller's own.
+    """
     provider, model = str(details.get("custom_llm_provider") or ""), str(details.get("model") or "")
-    carrier = carrier_of(provider, model)
-    url = (details.get("litellm_params") or {}).get("api_base")
+    dialect = carrier_of(provider, model).dialect if planned is None else planned.dialect
+    noted = (details.get("litellm_params") or {}).get("api_base")
+    if planned is not None and not noted:
+        return planned
     try:
-        return Origin.from_url(
-            str(url) if url is not None and str(url) else custom_host(provider),
-            dialect=dialect or carrier.dialect,
-            model=model,
-        )
+        return Origin.from_url(str(noted) if noted else custom_host(provider), dialect=dialect, model=model)
     except OriginError:
         return None
