@@ -193,6 +193,8 @@ def test_what_leads_is_asked_of_the_wire_that_has_no_turn_notes():
     ended = {**result(), "turn": True}
     plan = to_claude([user(), reply(used(), origin=None), ended])
     assert guards(plan) == ["lead_block"]
-    note = {**user("note"), "turn": False}
-    plan = to_claude([user(), reply(used(), origin=None), result(), note])
+    joined = to_claude([user(), reply(used(), origin=None), result(), user("next")])
+    assert guards(joined) == ["lead_block"]  # the API joins the two user messages: a result and a text
+    answer = {"role": "assistant", "content": "done"}
+    plan = to_claude([user(), reply(used(), origin=None), result(), answer, {**user("next"), "turn": False}])
     assert guards(plan) == []

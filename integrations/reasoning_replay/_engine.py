@@ -232,12 +232,12 @@ def _fill(case: _Case) -> tuple[str, str] | None:
 def _after_unproven(history: History, zones: list[Zone]) -> int:
     """The row after the last one that loses a block which the model may have seen; 0 where there is none.
 
-    Foreign blocks were never in what it saw; blocks that cannot be proven, or that the host refuses, may have been.
+    Foreign and unsigned blocks were never in what it saw; sealed ones that cannot be proven may have been.
     """
     after = 0
     for row, (shape, decision) in enumerate(decided(history, zones)):
         acts = zip(shape.parts, decision.acts, strict=True)
-        lost = any(part.item is not None and act.reason in ("unknown_origin", "unsigned") for part, act in acts)
+        lost = any(act.reason == "unknown_origin" and part.kind != "text" for part, act in acts)
         if lost or decision.remove == "reasoning_only":
             after = row + 1
     return after

@@ -7,6 +7,7 @@ Blocks go back byte for byte, in place, or not at all; a cache point on a block 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from .._decision import Decision, Zone, decided
@@ -15,6 +16,7 @@ from .._origin import MARK, from_mark_id, mark_id
 from . import PSF, TURN, Form, Messages, as_mapping, plain, stated_turn, wrong_type
 from ._anthropic_stream import AnthropicStream
 from ._carriers import BY_NAME, block_code, extra_code, part_of, without_extras
+from ._turns import last_start
 
 ROLES = ("user", "assistant", "system")
 """`system`: accepted in mid-conversation since 2026-08 (SDK 2.14)."""
@@ -36,23 +38,25 @@ def view(messages: Messages, starts_turn: StartsTurn | None = None) -> History:
     """
     rows: list[Message] = []
     shapes: dict[Any, Message] = {}
-    turn_start, host_turn, after_tool = 0, 0, False
     for index, message in enumerate(messages):
         role = message.get("role")
         if role not in ROLES:
             raise HistoryError(f"messages[{index}].role: {role!r}; allowed: {', '.join(ROLES)}")
-        content = _blocks(index, message)
-        made = _shape(str(role), message, content)
+        stated_turn(index, message, None)
+        made = _shape(str(role), message, _blocks(index, message))
         rows.append(shapes.setdefault(made, Message(*made)))
-        kinds = {_kind(block) for block in content}
-        stated = stated_turn(index, message, starts_turn)
-        pictures = after_tool and not _has_text(message, kinds)
-        starts = role == "user" and "tool_result" not in kinds and not pictures
-        host_turn = index if starts else host_turn
-        started = starts if stated is None else stated
-        after_tool = "tool_result" in kinds or (after_tool and role == "user" and not started)
-        turn_start = index if started else turn_start
-    return History(rows, frozenset(rows), turn_start, host_turn)
+    # The API joins user messages that follow each other, so behind a result none of them ends the loop for the host.
+    host_turn = last_start(messages, _is_result, lambda message: True)
+    stated = partial(stated_turn, starts_turn=starts_turn)
+    return History(rows, frozenset(rows), last_start(messages, _is_result, _without_text, stated), host_turn)
+
+
+def _is_result(message: Mapping[str, Any]) -> bool:
+    return any(_kind(block) == "tool_result" for block in _content(message))
+
+
+def _without_text(message: Mapping[str, Any]) -> bool:
+    return not isinstance(message.get("content"), str) and all(_kind(block) != "text" for block in _content(message))
 
 
 def _blocks(index: int, message: Mapping[str, Any]) -> list[Any]:
@@ -72,10 +76,6 @@ def _blocks(index: int, message: Mapping[str, Any]) -> list[Any]:
 
 def _kind(block: Any) -> Any:
     return block.get("type")
-
-
-def _has_text(message: Mapping[str, Any], kinds: set[Any]) -> bool:
-    return isinstance(message.get("content"), str) or "text" in kinds
 
 
 def _shape(role: str, message: Mapping[str, Any], content: list[Any]) -> tuple[Any, ...]:

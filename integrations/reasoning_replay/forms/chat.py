@@ -33,6 +33,7 @@ from ._carriers import (
 )
 from ._chat_stream import ChatStream
 from ._chat_write import write
+from ._turns import last_start
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function", "latest_reminder")
 """Roles of chat hosts; `latest_reminder` is DeepSeek's."""
@@ -225,7 +226,6 @@ def view(messages: Messages, starts_turn: StartsTurn | None = None, *, litellm: 
         HistoryError: an unknown role, or a field of the wrong type; it names the message and what is allowed.
     """
     rows: list[Message] = []
-    turn_start, host_turn, after_tool = 0, 0, False
     size, name, calls, nulls, shapes = -1, "", False, _NO_KEYS, _NONE
     for index, message in enumerate(messages):
         role = message.get("role")
@@ -238,19 +238,16 @@ def view(messages: Messages, starts_turn: StartsTurn | None = None, *, litellm: 
                 if look.usual is not None:
                     size, (name, calls, nulls), shapes = len(message), look.usual, look.usual_shapes
             rows.append(shape)
-            after_tool = False
         elif role == "tool" and len(message) == 3 and "tool_call_id" in message and "content" in message:
             rows.append(_TOOL)
-            after_tool = True
         else:
-            rows.append(_other(_known_role(index, role), _never_sent(message)))
-            after_tool = after_tool or role in _RESULTS
-            stated = stated_turn(index, message, starts_turn)
-            starts = role == "user" and not (after_tool and _without_text(message))
-            host_turn = index if starts else host_turn
-            if starts if stated is None else stated:
-                turn_start, after_tool = index, False
-    return History(rows, frozenset(rows), turn_start, host_turn)
+            rows.append(_other(_known_role(index, role), _never_sent(index, message)))
+    found = frozenset(rows)
+    host_turn = last_start(messages, _is_result, _without_text)
+    if starts_turn is None and not any(TURN in shape.spare for shape in found):
+        return History(rows, found, host_turn, host_turn)
+    stated = partial(stated_turn, starts_turn=starts_turn)
+    return History(rows, found, last_start(messages, _is_result, _without_text, stated), host_turn)
 
 
 _TOOL = _other("tool", ())
@@ -258,8 +255,13 @@ _NO_KEYS: tuple[str, ...] = ()
 _NONE: dict[Any, Message] = {}
 
 
-def _never_sent(message: Mapping[str, Any]) -> tuple[str, ...]:
+def _is_result(message: Mapping[str, Any]) -> bool:
+    return message.get("role") in _RESULTS
+
+
+def _never_sent(index: int, message: Mapping[str, Any]) -> tuple[str, ...]:
     """What may not stand on a message that is not an assistant's: reasoning is nobody else's."""
+    stated_turn(index, message, None)
     content = message.get("content")
     blocks = isinstance(content, list) and any(block_code(plain(part)) is not None for part in content)
     return (*(key for key in _STRIPPED if key in message), *(("content.thinking",) if blocks else ()))
