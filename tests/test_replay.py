@@ -813,3 +813,26 @@ def test_the_report_of_the_wire_says_what_the_framework_took_out_on_the_way():
         (3, "keep", "own"),
     ]
     assert fields(told) == ["", "B"]
+
+
+def test_the_fill_of_the_anthropic_dialect_is_a_block_in_litellms_form_too():
+    foreign = step("a", Origin("api.z.ai"), reasoning_content="T")
+    plan = prepare(
+        [user(), foreign, result("a")],
+        host="api.deepseek.com",
+        model="deepseek-v4-pro",
+        dialect="anthropic",
+        form="litellm",
+    )
+    assert plan.messages[1] == {
+        **step("a", None),
+        "thinking_blocks": [{"type": "thinking", "thinking": "", "signature": ""}],
+    }
+
+
+def test_a_later_layer_keeps_an_empty_string_of_the_host_that_it_does_not_demand():
+    origin = Origin("api.moonshot.ai", model="kimi-k2.6")
+    messages = [user(), capture({"role": "assistant", "content": "x", "reasoning_content": ""}, origin)]
+    plan = prepare(messages, host=origin.host, model=origin.model)
+    assert fields(plan) == [""]
+    assert prepare(plan.messages, host=origin.host, model=origin.model, known=plan.known).messages == plan.messages

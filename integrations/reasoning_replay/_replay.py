@@ -81,7 +81,8 @@ def _prepare(
     path: str | None = None,
 ) -> Plan:
     rows = listed(messages)
-    history = _resolve(form.view(rows, policy.starts_turn), rows, form, _in_store(known))
+    again = isinstance(known, Overlay)  # what a plan for these messages kept: it knows blanks too
+    history = _resolve(form.view(rows, policy.starts_turn), rows, form, _in_store(known), blanks=again)
     if isinstance(known, Overlay):
         history = history.with_start_of(known.users, known.users_in_turn)
     used = history.calls_tools()

@@ -145,7 +145,12 @@ def _put(carrier: str, text: str) -> Step:
     def step(message: Mapping[str, Any], copy: dict[str, Any]) -> None:
         copy[carrier] = text
 
-    return step
+    def block(message: Mapping[str, Any], copy: dict[str, Any]) -> None:
+        """An unsigned block first, as hosts that imitate Claude demand of a tool turn."""
+        empty = {"type": "thinking", "thinking": text, "signature": ""}
+        copy[_ORDERED_FROM] = [empty, *(copy.get(_ORDERED_FROM) or ())]
+
+    return block if carrier in _RENAMES else step
 
 
 def _blank_content(message: Mapping[str, Any], copy: dict[str, Any]) -> None:
