@@ -3,6 +3,7 @@
 import logging
 
 import litellm
+import openai
 import pytest
 
 from litellm_calls import MODES, append, target
@@ -68,7 +69,7 @@ def test_a_step_that_fails_costs_the_reasoning_and_not_the_call(
     assert [] == host.refusals
 
 
-FINDINGS = ("carrier_of", "predicted_url", "hint_of", "_write_body", "_as_dict", "_origin")
+FINDINGS = ("carrier_of", "predicted_url", "hint_of", "write_body", "as_dict", "_origin", "attempt_of", "begin")
 BEFORE = [
     {"role": "user", "content": "How is the weather?"},
     {
@@ -118,6 +119,18 @@ def test_a_fault_in_the_hook_that_stands_in_for_a_missing_place_strips_too(kind,
     monkeypatch.setattr(_callback.ReasoningReplay, "_hooked", _broken)
     MODES["async"](host, BEFORE)
     assert [] == host.refusals + canaries_in(host.last.raw.decode())
+
+
+@pytest.mark.faulty(reason="that is what is tried")
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+def test_a_fault_over_a_callers_client_strips_too(asynchronous, strict_hosts, install, monkeypatch):
+    host = strict_hosts("unknown")
+    install(host)
+    monkeypatch.setattr(_callback.ReasoningReplay, "_for_client", _broken)
+    make = openai.AsyncOpenAI if asynchronous else openai.OpenAI
+    client = make(base_url=host.url, api_key="k")
+    MODES["async" if asynchronous else "sync"](host, BEFORE, client=client, api_base=None)
+    assert [] == canaries_in(host.last.raw.decode())
 
 
 ANNOTATIONS = ("replied", "chunk_arrived", "chunk_leaves")

@@ -7,6 +7,7 @@ import litellm
 import pytest
 
 from litellm_calls import MODES, TOOLS, append, collected, go_on, run, target
+from reasoning_replay._origin import from_mark
 from reasoning_replay.testing import AUTO, Reply, Sealed, Summary, Text, Think, call, canaries_in, sealed, think
 
 ANSWER = [Reply((think(), Text("Done.")))]
@@ -181,7 +182,7 @@ def test_a_claude_stream_that_broke_off_marks_nothing_sealed(cut, mode, strict_h
     host = strict_hosts("anthropic", script=[Reply((think(), sealed(), think(), call()), cut=cut)])
     install(host)
     message = _broken_off(mode, host)
-    assert "reasoning_replay" not in ((message and message.get("provider_specific_fields")) or {})
+    assert from_mark(((message and message.get("provider_specific_fields")) or {}).get("reasoning_replay")) is None
     if message is not None and message.tool_calls:
         messages = [*question(), message, {"role": "tool", "tool_call_id": message.tool_calls[0].id, "content": "3C"}]
         MODES["sync"](host, messages)
@@ -196,7 +197,7 @@ def test_an_openrouter_stream_that_broke_off_marks_nothing_sealed(cut, mode, str
     message = _broken_off(mode, host)
     fields = (message and message.get("provider_specific_fields")) or {}
     assert "reasoning_details" not in fields
-    assert fields.get("reasoning_replay", {"id": ""})["id"] == ""
+    assert from_mark(fields.get("reasoning_replay")) is None
 
 
 @pytest.mark.parametrize("mode", STREAMS)
@@ -244,3 +245,21 @@ def test_reasoning_beside_null_content_is_caught(mode, strict_hosts, install):
     append(messages, MODES[mode](host, messages))
     MODES[mode](host, messages)
     assert [] == host.lost()
+
+
+@pytest.mark.parametrize("mode", STREAMS)
+@pytest.mark.parametrize(
+    ("first", "second"), [("deepseek", "unknown"), ("openrouter", "deepseek"), ("anthropic", "unknown")]
+)
+def test_a_reply_put_together_from_the_streams_of_two_hosts_is_nobodys(first, second, mode, strict_hosts, install):
+    broken, other = strict_hosts(first), strict_hosts(second)
+    install(broken, other)
+    chunks = [*chunks_of(mode, broken, question())[:3], *chunks_of(mode, other, question())]
+    message = litellm.stream_chunk_builder(chunks).choices[0].message
+    assert from_mark(message.provider_specific_fields["reasoning_replay"]) is None
+    assert "reasoning_details" not in message.provider_specific_fields
+    answer = {"role": "tool", "tool_call_id": message.tool_calls[0].id, "content": "3C"}
+    for host in (broken, other):
+        if host.dialect == "chat":
+            MODES["sync"](host, [*question(), message, answer])
+            assert [] == canaries_in(host.last.raw.decode())

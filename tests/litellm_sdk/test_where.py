@@ -4,7 +4,7 @@ import litellm
 import openai
 import pytest
 
-from litellm_calls import MODES, TOOLS, append, go_on, run, target
+from litellm_calls import MODES, TOOLS, append, collected, go_on, run, target
 from reasoning_replay import Origin, adopt
 from reasoning_replay._origin import host_of
 from reasoning_replay.litellm._carriers import carrier_of
@@ -99,6 +99,37 @@ def test_a_clients_own_base_wins_and_is_seen(asynchronous, strict_hosts, install
     assert b"CANARY" not in there.last.raw
     _call(asynchronous, {**named, "messages": messages})
     assert [] == there.lost()
+
+
+THROUGH_IT = ("openai/m", "custom_openai/m", "moonshot/kimi-k2.6", "zai/glm-5", "cerebras/gpt-oss-120b", "lm_studio/m")
+
+
+@pytest.mark.parametrize("mode", ["sync", "async", "stream", "async stream"])
+@pytest.mark.parametrize("model", THROUGH_IT)
+def test_a_client_that_litellm_uses_is_the_host_in_every_way_to_call(model, mode, strict_hosts, install):
+    here, there = strict_hosts("unknown"), strict_hosts("unknown")
+    install()
+
+    def ask(host, messages):
+        make = openai.AsyncOpenAI if "async" in mode else openai.OpenAI
+        client = make(base_url=host.url, api_key="k", max_retries=0)
+        named = {"model": model, "messages": messages, "tools": TOOLS, "client": client, "api_key": "k"}
+        if "stream" not in mode:
+            return _call("async" in mode, named)
+        named["stream"] = True
+
+        async def chunks():
+            return await collected(await litellm.acompletion(**named))
+
+        return litellm.stream_chunk_builder(run(chunks()) if "async" in mode else list(litellm.completion(**named)))
+
+    messages = [{"role": "user", "content": "How is the weather?"}]
+    append(messages, ask(here, messages))
+    assert here.name in messages[1].provider_specific_fields["reasoning_replay"]["id"]
+    ask(there, messages)
+    assert [] == canaries_in(there.last.raw.decode())
+    ask(here, messages)
+    assert [] == here.lost()
 
 
 IGNORE_IT = {"deepseek": "deepseek/m", "unknown": "hosted_vllm/m", "anthropic": "anthropic/claude-sonnet-4-5"}

@@ -9,6 +9,7 @@ layer tells the next travels in LiteLLM's notes of the attempt.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Mapping
 from threading import Lock
@@ -24,14 +25,13 @@ from .._origin import MARK, Origin, OriginError
 from .._rules import BadPolicy, Policy
 from ..forms import LAYOUT, PSF, layout_of
 from . import _patches
-from ._carriers import CARRIERS, carrier_of, hint_of, is_chat
+from ._attempt import REPORT, Attempt, answering, attempt_of, begin, details_of, forget, is_ours
+from ._carriers import carrier_of, hint_of, is_chat
 from ._stream import StreamNotes
-from ._target import custom_host, origin_of, predicted_url
+from ._strip import as_dict, strip_body, stripped_fields, write_body
+from ._target import client_base, custom_host, predicted_url
 from ._told import Told, tell
 
-REPORT = "reasoning_replay"
-"""Key of the report in the `kwargs` that LiteLLM hands to every callback."""
-_PLANNED = "_reasoning_replay"
 _STREAM = "_reasoning_replay"
 _CHAT_KINDS = frozenset({"thinking", "redacted_thinking", "text", "tool_use"})
 
@@ -46,21 +46,6 @@ class MissingReasoning(_plan.MissingReasoning, litellm.exceptions.BadRequestErro
         litellm.exceptions.BadRequestError.__init__(self, message=str(cause), model=model, llm_provider=provider)
         self.index = cause.index
         self.host = cause.host
-
-
-class _Planned:
-    """What layer 1 tells layer 2 and the reply. Opaque: LiteLLM's loggers may copy or print what holds it."""
-
-    __slots__ = ("plan",)
-
-    def __init__(self, plan: _plan.Plan) -> None:
-        self.plan = plan
-
-    def __deepcopy__(self, memo: object) -> _Planned:
-        return self
-
-    def __reduce__(self) -> tuple[type[object], tuple[()]]:
-        return object, ()
 
 
 class ReasoningReplay(CustomLogger):
@@ -117,12 +102,12 @@ class ReasoningReplay(CustomLogger):
         name = getattr(call_type, "value", call_type)
         if not is_chat({"call_type": name}):
             return None
-        _details_of(kwargs.get("litellm_logging_obj")).pop(_PLANNED, None)  # of an attempt before, with `fallbacks=`
+        forget(details_of(kwargs.get("litellm_logging_obj")))  # an attempt before, with `fallbacks=`
         if self._dispatches or kwargs.get("fallbacks") is not None:
             return None
         if not self.active() or "messages" not in kwargs or "model" not in kwargs:
             return None
-        return fail_closed("litellm", lambda: self._hooked(kwargs), lambda: _within(_stripped(kwargs), kwargs))
+        return fail_closed("litellm", lambda: self._hooked(kwargs), lambda: _within(stripped_fields(kwargs), kwargs))
 
     def _hooked(self, kwargs: dict[str, Any]) -> dict[str, Any]:
         asked = kwargs.get("api_base") or kwargs.get("base_url")
@@ -140,29 +125,51 @@ class ReasoningReplay(CustomLogger):
 
     def before_dispatch(self, fields: dict[str, Any]) -> dict[str, Any]:
         """The fields of one attempt at a chat completion, with what may go to its host. Changes nothing in place."""
-        details = _details_of(fields.get("logging"))
+        details = details_of(fields.get("logging"))
         if not isinstance(fields.get("messages"), list) or not is_chat(details):
             return fields
-        details.pop(_PLANNED, None)
-        return fail_closed("litellm", lambda: self._planned(fields, details), lambda: _stripped(fields))
+        return fail_closed(
+            "litellm", lambda: self._for_predicted(fields, begin(details)), lambda: stripped_fields(fields)
+        )
 
-    def _planned(self, fields: dict[str, Any], details: dict[str, Any]) -> dict[str, Any]:
+    def _for_predicted(self, fields: dict[str, Any], attempt: Attempt) -> dict[str, Any]:
         provider, model = str(fields.get("custom_llm_provider") or ""), str(fields.get("model") or "")
         carrier = carrier_of(provider, model)
-        dialect = fields.get("bridge") or carrier.dialect
         params = fields.get("optional_params") or {}
         url = predicted_url(provider, carrier, fields.get("api_base"), fields.get("client"), params)
-        if url is None:
-            if carrier.wire is not None and "bridge" not in fields:
-                return fields  # layer 2 will know
-            url = custom_host("unpredicted")
+        if url is None and carrier.wire is not None and "bridge" not in fields:
+            return fields  # `through_client` or layer 2 will know
+        return self._for(fields, attempt, custom_host("unpredicted") if url is None else url)
+
+    def _for(self, fields: dict[str, Any], attempt: Attempt, url: str) -> dict[str, Any]:
+        provider, model = str(fields.get("custom_llm_provider") or ""), str(fields.get("model") or "")
+        carrier = carrier_of(provider, model)
+        dialect, params = fields.get("bridge") or carrier.dialect, fields.get("optional_params") or {}
         try:
             plan = self._prepare(fields["messages"], url, dialect, model, params, hint_of(provider, carrier))
         except _plan.MissingReasoning as missing:
             raise MissingReasoning(missing, model, provider) from None
-        details[_PLANNED] = _Planned(plan)
-        details[REPORT] = plan.report
-        return {**fields, "messages": plan.messages, "optional_params": _as_dict(plan.request, params)}
+        attempt.plan = plan
+        details_of(fields.get("logging"))[REPORT] = plan.report
+        return {**fields, "messages": plan.messages, "optional_params": as_dict(plan.request, params)}
+
+    def through_client(self, context: Any) -> Any:
+        """An attempt that LiteLLM sends through the caller's own client: that client's base is the host.
+
+        LiteLLM's notes name another one in `acompletion(stream=True, client=...)`, and none with an Azure client.
+        """
+        details, base = details_of(context.logging), client_base(context.client)
+        if base is None or not is_chat(details):
+            return context
+        fields = {field.name: getattr(context, field.name) for field in dataclasses.fields(context)}
+        planned = fail_closed("litellm", lambda: self._for_client(fields, base), lambda: stripped_fields(fields))
+        return context if planned is fields else type(context)(**planned)
+
+    def _for_client(self, fields: dict[str, Any], base: str) -> dict[str, Any]:
+        details = details_of(fields["logging"])
+        attempt = attempt_of(details) or begin(details)
+        attempt.client = base
+        return fields if attempt.plan is not None else self._for(fields, attempt, base)
 
     def _prepare(
         self, messages: Any, url: str, dialect: str, model: str, params: Mapping[str, Any], hint: str | None
@@ -197,40 +204,43 @@ class ReasoningReplay(CustomLogger):
             fail_closed(
                 "litellm",
                 lambda: self._confirm(body, extra.get("api_base"), messages, kwargs),
-                lambda: _strip_body(body, kwargs),
+                lambda: strip_body(body, kwargs),
             )
         except (_plan.MissingReasoning, BadPolicy):
-            _strip_body(body, kwargs)
+            strip_body(body, kwargs)
 
     def _confirm(self, body: dict[str, Any], url: object, messages: Any, details: dict[str, Any]) -> None:
         provider, model = str(details.get("custom_llm_provider") or ""), str(details.get("model") or "")
-        carrier = carrier_of(provider, model)
-        planned = _planned_in(details)
-        if carrier.wire is None or (url is None and planned is None):
+        carrier, attempt = carrier_of(provider, model), attempt_of(details)
+        planned = None if attempt is None else attempt.plan
+        called = attempt.client if attempt is not None and attempt.client is not None else url
+        if attempt is not None:
+            attempt.called = None if called is None else str(called)
+        if carrier.wire is None or (called is None and planned is None):
             return  # out of reach, or a mocked reply
-        if planned is not None and (url is None or planned.origin == _origin(str(url), carrier.dialect, model)):
+        if planned is not None and (called is None or planned.origin == _origin(str(called), carrier.dialect, model)):
             plan = planned
         else:  # layer 1 was wrong about the host, or there was none: from the caller's marked messages, for this host
             given = messages if isinstance(messages, list) else body["messages"]
             params = {key: value for key, value in body.items() if key != "messages"}
-            plan = self._prepare(given, str(url), carrier.dialect, model, params, hint_of(provider, carrier))
+            plan = self._prepare(given, str(called), carrier.dialect, model, params, hint_of(provider, carrier))
+            if planned is not None and body["messages"] == planned.messages:
+                body["messages"] = plan.messages  # nothing has rewritten them since: what was wrongly out comes back
         confirmed = _replay.confirm_safely(body["messages"], plan, form=carrier.wire, request=body)
-        # What LiteLLM itself has dropped for this provider was not kept, whatever was planned.
-        as_planned = confirmed.work is plan.work or sum(confirmed.kept.values()) >= sum(plan.kept.values())
-        details[REPORT] = plan.report if as_planned else confirmed.report
-        _write_body(body, confirmed)
+        details[REPORT] = confirmed.report
+        write_body(body, confirmed)
 
     # Layer 3
 
     def replied(self, result: Any, logging_obj: Any) -> None:
         """Marks a reply that has just come from its host, once."""
-        details = _details_of(logging_obj)
-        if not _is_ours(details) or isinstance(getattr(result, "_hidden_params", None), Told):
+        details = details_of(logging_obj)
+        if not is_ours(details) or isinstance(getattr(result, "_hidden_params", None), Told):
             return
         if hasattr(result, "choices"):
             tell(result, details.get(REPORT))
-            origin = _answering(details)
-            details.pop(_PLANNED, None)
+            origin = answering(details)
+            forget(details)
             for choice in result.choices:
                 self._mark(choice.message, origin, details)
         elif hasattr(result, "chunk_creator"):
@@ -259,39 +269,18 @@ class ReasoningReplay(CustomLogger):
         """Writes on the chunk that the caller gets what LiteLLM's builder would lose."""
         notes = self._notes(stream)
         if notes is not None and chunk is not None:
-            tell(chunk, _details_of(stream.logging_obj).get(REPORT))
+            tell(chunk, details_of(stream.logging_obj).get(REPORT))
             said = (stream.received_finish_reason, stream.intermittent_finish_reason)
             notes.leaves(chunk, complete=any(reason is not None for reason in said))
 
     def _notes(self, stream: Any) -> StreamNotes | None:
         if _STREAM not in vars(stream):
-            details = _details_of(stream.logging_obj)
-            fresh = _is_ours(details) and stream.custom_llm_provider != "cached_response"
-            origin = _answering(details) if fresh else None
+            details = details_of(stream.logging_obj)
+            fresh = is_ours(details) and stream.custom_llm_provider != "cached_response"
+            origin = answering(details) if fresh else None
             setattr(stream, _STREAM, None if origin is None else StreamNotes(origin, self.known))
         notes: StreamNotes | None = vars(stream)[_STREAM]
         return notes
-
-
-def _details_of(logging_obj: Any) -> dict[str, Any]:
-    """LiteLLM's notes of an attempt; an empty dict where there are none."""
-    details = getattr(logging_obj, "model_call_details", None)
-    return details if isinstance(details, dict) else {}
-
-
-def _planned_in(details: Mapping[str, Any]) -> _plan.Plan | None:
-    planned = details.get(_PLANNED)
-    return planned.plan if isinstance(planned, _Planned) else None
-
-
-def _answering(details: Mapping[str, Any]) -> Origin | None:
-    planned = _planned_in(details)
-    return origin_of(details, None if planned is None else planned.origin)
-
-
-def _is_ours(details: Mapping[str, Any]) -> bool:
-    """A chat call; one that LiteLLM has bridged is called `responses` by now, but was planned as chat."""
-    return is_chat(details) or _PLANNED in details
 
 
 def _origin(url: str, dialect: str, model: str) -> Origin | None:
@@ -301,50 +290,10 @@ def _origin(url: str, dialect: str, model: str) -> Origin | None:
         return None
 
 
-def _stripped(fields: dict[str, Any]) -> dict[str, Any]:
-    """The fields of an attempt without any reasoning, where our own bookkeeping has failed."""
-    params = fields.get("optional_params")
-    plan = _last_resort(fields["messages"], "litellm", fields, params)
-    return {**fields, "messages": plan.messages, "optional_params": _as_dict(plan.request, params)}
-
-
-def _strip_body(body: dict[str, Any], details: Mapping[str, Any]) -> None:
-    """Takes all reasoning out of a body, where our own bookkeeping has failed."""
-    dialect = _dialect_of(details)
-    _write_body(body, _last_resort(body["messages"], "anthropic" if dialect == "anthropic" else "chat", details, body))
-
-
-def _last_resort(messages: Any, form: str, names: Mapping[str, Any], request: Any) -> _plan.Plan:
-    provider, model = str(names.get("custom_llm_provider") or ""), str(names.get("model") or "")
-    target = Origin(custom_host("unreadable"), dialect=_dialect_of(names), model=model)
-    return _replay.fallback_plan(messages, target, form, request, provider)
-
-
-def _dialect_of(names: Mapping[str, Any]) -> str:
-    """The dialect by the table alone: this must work when everything else does not."""
-    return next((row.dialect for row in CARRIERS if row.provider == names.get("custom_llm_provider")), "chat")
-
-
 def _within(fields: Mapping[str, Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
     """The caller's keywords with what became of them; a key that was not there would be given twice."""
     changed = {**(fields.get("optional_params") or kwargs), "messages": fields["messages"]}
     return {key: value for key, value in changed.items() if key in kwargs}
-
-
-def _as_dict(request: Mapping[str, Any] | None, given: Any) -> Any:
-    return given if request is None or request is given else dict(request)
-
-
-def _write_body(body: dict[str, Any], plan: _plan.Plan) -> None:
-    """Writes a confirmed plan into the very dict that LiteLLM is about to send."""
-    if plan.messages is not body["messages"]:
-        body["messages"] = plan.messages
-    request = plan.request
-    if request is None or request is body:
-        return
-    for key in [key for key in body if key not in request and key != "messages"]:
-        del body[key]
-    body.update((key, value) for key, value in request.items() if key != "messages")
 
 
 def _order_of(message: Any, raw: Any) -> list[str] | None:

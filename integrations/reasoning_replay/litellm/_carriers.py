@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from .._origin import Dialect
 
@@ -35,8 +35,8 @@ class Carrier(NamedTuple):
     """Where LiteLLM looks when the call names no base, in its order: `litellm.x` is a global, `call.x` a parameter of
     the call, `NAME` an environment variable, `https://…` its default, in which `{region}` is filled by REGIONS.
     """
-    client: Literal["wins", "ignored", "unclear"] = "unclear"
-    """What an OpenAI client's own base does beside the call's; where that is unclear, the wire itself is asked."""
+    ignores_client: bool = False
+    """A caller's OpenAI client plays no part: LiteLLM speaks HTTP itself for this provider."""
     global_first: bool = False
     """The module global beats even the call's own base."""
     hint: bool = True
@@ -49,29 +49,32 @@ _GEMINI = (GLOBAL_BASE, "GEMINI_API_BASE", "https://generativelanguage.googleapi
 _VERTEX = (GLOBAL_BASE, "VERTEXAI_API_BASE", "https://{vertex}-aiplatform.googleapis.com")
 _ENDPOINT = ("call.aws_bedrock_runtime_endpoint", "AWS_BEDROCK_RUNTIME_ENDPOINT")
 _BEDROCK = (*_ENDPOINT, "https://bedrock-runtime.{aws}.amazonaws.com")
+_OPENROUTER = (GLOBAL_BASE, "OPENROUTER_API_BASE", "https://openrouter.ai/api/v1")
 _OLLAMA = (GLOBAL_BASE, "OLLAMA_API_BASE", "http://localhost:11434")
 
 CARRIERS: tuple[Carrier, ...] = (
-    Carrier("openai", bases=_OPENAI, client="wins", hint=False),
-    Carrier("custom_openai", bases=_OPENAI, client="wins", hint=False),
-    Carrier("azure", bases=(GLOBAL_BASE, "AZURE_API_BASE"), client="wins"),
-    Carrier("anthropic", dialect="anthropic", wire="anthropic", bases=_CLAUDE, client="ignored"),
-    Carrier("openrouter", bases=(GLOBAL_BASE, "OPENROUTER_API_BASE", "https://openrouter.ai/api/v1")),
+    Carrier("openai", bases=_OPENAI, hint=False),
+    Carrier("custom_openai", bases=_OPENAI, hint=False),
+    Carrier("azure", bases=(GLOBAL_BASE, "AZURE_API_BASE")),
+    Carrier("anthropic", dialect="anthropic", wire="anthropic", bases=_CLAUDE, ignores_client=True),
+    Carrier("deepseek", ignores_client=True),
+    Carrier("groq", ignores_client=True),
+    Carrier("hosted_vllm", bases=(GLOBAL_BASE, "HOSTED_VLLM_API_BASE"), ignores_client=True),
+    Carrier("openrouter", bases=_OPENROUTER, ignores_client=True),
     Carrier("minimax", bases=(GLOBAL_BASE, "MINIMAX_API_BASE", "https://api.minimax.io/v1")),
     Carrier("cometapi", bases=(GLOBAL_BASE, "COMETAPI_API_BASE", "https://api.cometapi.com/v1")),
     Carrier("cohere_chat", bases=(GLOBAL_BASE, "COHERE_API_BASE", "https://api.cohere.com/v2/chat")),
     Carrier("mistral", bases=(GLOBAL_BASE, "https://api.mistral.ai/v1")),
-    Carrier("hosted_vllm", bases=(GLOBAL_BASE, "HOSTED_VLLM_API_BASE")),
-    Carrier("vertex_ai", "*claude*", dialect="anthropic", wire="anthropic", bases=_VERTEX, client="ignored"),
-    Carrier("vertex_ai", dialect="gemini", wire=None, bases=_VERTEX, client="ignored"),
-    Carrier("vertex_ai_beta", dialect="gemini", wire=None, bases=_VERTEX, client="ignored"),
-    Carrier("gemini", dialect="gemini", wire=None, bases=_GEMINI, client="ignored"),
+    Carrier("vertex_ai", "*claude*", dialect="anthropic", wire="anthropic", bases=_VERTEX, ignores_client=True),
+    Carrier("vertex_ai", dialect="gemini", wire=None, bases=_VERTEX, ignores_client=True),
+    Carrier("vertex_ai_beta", dialect="gemini", wire=None, bases=_VERTEX, ignores_client=True),
+    Carrier("gemini", dialect="gemini", wire=None, bases=_GEMINI, ignores_client=True),
     # A model that names its own region, by ARN or by path, beats the parameter: nothing is predicted for it.
-    Carrier("bedrock", "*arn:*", dialect="bedrock", wire=None, bases=_ENDPOINT, client="ignored"),
-    Carrier("bedrock", "*-[0-9]/*", dialect="bedrock", wire=None, bases=_ENDPOINT, client="ignored"),
-    Carrier("bedrock", dialect="bedrock", wire=None, bases=_BEDROCK, client="ignored"),
-    Carrier("ollama_chat", dialect="ollama", wire=None, bases=_OLLAMA, client="ignored", global_first=True),
-    Carrier("ollama", dialect="ollama", wire=None, bases=_OLLAMA, client="ignored", global_first=True),
+    Carrier("bedrock", "*arn:*", dialect="bedrock", wire=None, bases=_ENDPOINT, ignores_client=True),
+    Carrier("bedrock", "*-[0-9]/*", dialect="bedrock", wire=None, bases=_ENDPOINT, ignores_client=True),
+    Carrier("bedrock", dialect="bedrock", wire=None, bases=_BEDROCK, ignores_client=True),
+    Carrier("ollama_chat", dialect="ollama", wire=None, bases=_OLLAMA, ignores_client=True, global_first=True),
+    Carrier("ollama", dialect="ollama", wire=None, bases=_OLLAMA, ignores_client=True, global_first=True),
     Carrier("*"),
 )
 

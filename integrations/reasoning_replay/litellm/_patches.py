@@ -16,7 +16,8 @@ from typing import Any, NamedTuple, Protocol
 
 from .._faults import fail_closed
 from .._known import first_time
-from ._stream import joined_blocks
+from ..forms import PSF
+from ._stream import joined_blocks, of_one_origin
 from ._told import report_of, tell
 
 _log = logging.getLogger("reasoning_replay")
@@ -32,6 +33,7 @@ class Hooks(Protocol):
 
     def active(self) -> bool: ...
     def before_dispatch(self, fields: dict[str, Any]) -> dict[str, Any]: ...
+    def through_client(self, context: Any) -> Any: ...
     def replied(self, result: Any, logging_obj: Any) -> None: ...
     def chunk_arrived(self, stream: Any, chunk: Any) -> None: ...
     def chunk_leaves(self, stream: Any, chunk: Any) -> None: ...
@@ -79,6 +81,14 @@ def _dispatch(original: Callable[..., Any], hooks: Hooks) -> Callable[..., Any]:
         return original(**(hooks.before_dispatch(fields) if hooks.active() else fields))
 
     return context
+
+
+def _client(original: Callable[..., Any], hooks: Hooks) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def complete(context: Any, *args: Any, **kwargs: Any) -> Any:
+        return original(hooks.through_client(context) if hooks.active() else context, *args, **kwargs)
+
+    return complete
 
 
 def _bridge(original: Callable[..., Any], hooks: Hooks) -> Callable[..., Any]:
@@ -149,6 +159,15 @@ def _base(original: Callable[..., Any], hooks: Hooks) -> Callable[..., Any]:
     return build_base_response
 
 
+def _fields(original: Callable[..., Any], hooks: Hooks) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def assembled_message_fields(processor: Any, chunks: Any) -> Any:
+        for field, value in original(processor, chunks):
+            yield field, of_one_origin(value, chunks) if field == PSF and hooks.active() else value
+
+    return assembled_message_fields
+
+
 def _glues_blocks(original: Callable[..., Any]) -> bool:
     """Whether this LiteLLM still loses an unsigned block, or glues it onto the next one."""
     fragments = (
@@ -169,6 +188,18 @@ PATCHES = (
         "requests of sync and positional calls, before LiteLLM rewrites them",
         _dispatch,
         _takes("messages", "optional_params", "custom_llm_provider", "api_base", "model", "client", "logging"),
+    ),
+    Patch(
+        "litellm.main:_complete_custom_openai",
+        "the base of a client that the caller gives",
+        _client,
+        _takes("ctx"),
+    ),
+    Patch(
+        "litellm.main:_complete_azure",
+        "the base of an Azure client that the caller gives",
+        _client,
+        _takes("ctx"),
     ),
     Patch(
         "litellm.completion_extras.litellm_responses_transformation.handler:ResponsesToCompletionBridgeHandler.completion",
@@ -206,6 +237,12 @@ PATCHES = (
         "the report on replies that are put together from a stream",
         _base,
         _takes("self", "chunks"),
+    ),
+    Patch(
+        "litellm.litellm_core_utils.streaming_chunk_builder_utils:_assembled_message_fields",
+        "replies that are put together from the streams of two hosts",
+        _fields,
+        _takes("processor", "chunks"),
     ),
 )
 

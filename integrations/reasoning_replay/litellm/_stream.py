@@ -19,8 +19,8 @@ CARRIED = (MARK, "reasoning_details", LAYOUT)
 """What the finish chunk carries, where the reply has it."""
 _SEALED = ("reasoning_details", "thinking_blocks", "reasoning_items")
 _READABLE = ("reasoning_content", "reasoning")
-_OPEN: dict[str, Any] = {"id": "", "v": 1}
-"""A broken mark: whatever an earlier chunk said, this reply is not to be trusted before its finish."""
+_UNFINISHED = "~"
+"""Ends a mark's id and so breaks it: its reply is not to be trusted before the finish. It still tells streams apart."""
 
 
 class StreamNotes:
@@ -61,13 +61,16 @@ class _Choice:
         self._told: dict[str, Any] | None = None
 
     def running(self, delta: Any, origin: Origin) -> None:
-        note: dict[str, Any] | None = None
+        note = to_mark(origin)
         if any(getattr(delta, key, None) is not None for key in _SEALED) or _has_sealed_call(delta):
-            note = None if self._told in (None, _OPEN) else _OPEN
-            self._told = _OPEN
-        elif self._told is None and any(getattr(delta, key, None) is not None for key in _READABLE):
-            note = self._told = to_mark(origin)
-        _write(delta, {} if note is None else {MARK: note})
+            note["id"] += _UNFINISHED
+        elif all(getattr(delta, key, None) is None for key in _READABLE) or self._told is not None:
+            note = {}
+        if len(note) > 0 and note != self._told:
+            self._told = note
+            _write(delta, {MARK: note})
+        else:
+            _write(delta, {})
 
     def finish(self, delta: Any) -> None:
         reply = self.collector.result() or {}
@@ -87,6 +90,19 @@ def _write(delta: Any, notes: dict[str, Any]) -> None:
     there = getattr(delta, PSF, None) or {}
     if notes or MARK in there:
         setattr(delta, PSF, {key: value for key, value in there.items() if key != MARK} | notes)
+
+
+def of_one_origin(fields: Any, chunks: Any) -> Any:
+    """The fields of a reply put together from `chunks`; with a broken mark where they come from two hosts.
+
+    An app that goes on elsewhere after a broken stream, and builds one reply of all chunks, has two hosts' reasoning
+    in one text. (LiteLLM's own Router does not go on once there was reasoning.)
+    """
+    deltas = (choice.get("delta") or {} for chunk in chunks for choice in chunk["choices"])
+    marks = [found[MARK]["id"] for delta in deltas if MARK in (found := delta.get(PSF) or {})]
+    if len({mark.removesuffix(_UNFINISHED) for mark in marks}) < 2:
+        return fields
+    return {key: value for key, value in fields.items() if key not in CARRIED} | {MARK: {"id": _UNFINISHED, "v": 1}}
 
 
 def joined_blocks(chunks: Any) -> list[dict[str, Any]] | None:

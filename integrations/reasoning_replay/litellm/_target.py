@@ -21,10 +21,9 @@ def predicted_url(
     provider: str, carrier: Carrier, base: object, client: object, params: Mapping[str, Any]
 ) -> str | None:
     """The base URL that a call will go to; `custom:<provider>` for a handler of the caller's own, None: not known."""
-    own = getattr(client, "base_url", None) if carrier.client != "ignored" else None
-    if own is not None and str(own):
-        same = base is not None and _host_of(own) == _host_of(base)
-        return str(own) if carrier.client == "wins" or same else None
+    own = client_base(client)
+    if own is not None and not carrier.ignores_client and _host_of(own) != _host_of(base):
+        return None  # only where LiteLLM sends it is it known whether it goes through the client
     first = litellm.api_base if carrier.global_first else None
     for found in (first, base):
         if found is not None and str(found):
@@ -34,6 +33,12 @@ def predicted_url(
         if url:
             return url
     return custom_host(provider) if provider in litellm._custom_providers else None
+
+
+def client_base(client: object) -> str | None:
+    """The base URL of an OpenAI SDK's client; None for anything else."""
+    base = getattr(client, "base_url", None)
+    return None if base is None or not str(base) else str(base)
 
 
 def _host_of(url: object) -> str | None:
@@ -73,18 +78,19 @@ def custom_host(provider: str) -> str:
     return f"custom:{provider or 'unnamed'}"
 
 
-def origin_of(details: Mapping[str, Any], planned: Origin | None) -> Origin | None:
-    """Who has just answered, by LiteLLM's own notes of the attempt; None where they cannot be read.
+def origin_of(details: Mapping[str, Any], called: str | None, planned: Origin | None) -> Origin | None:
+    """Who has just answered; None where it cannot be read.
 
-    `planned`: where layer 1 sent this attempt. It says which dialect was spoken (a bridged call speaks another), and
-    the host where LiteLLM's notes do not: they are empty for an Azure client and for a handler of the caller's own.
+    The host: where layer 2 saw the request go (`called`), else LiteLLM's own note, else where layer 1 sent it
+    (`planned`, which also knows the dialect of a bridged call), else none: a handler of the caller's own, or a mock.
     """
     provider, model = str(details.get("custom_llm_provider") or ""), str(details.get("model") or "")
     dialect = carrier_of(provider, model).dialect if planned is None else planned.dialect
     noted = (details.get("litellm_params") or {}).get("api_base")
-    if planned is not None and not noted:
+    url = called or (str(noted) if noted else None)
+    if url is None and planned is not None:
         return planned
     try:
-        return Origin.from_url(str(noted) if noted else custom_host(provider), dialect=dialect, model=model)
+        return Origin.from_url(custom_host(provider) if url is None else url, dialect=dialect, model=model)
     except OriginError:
         return None
