@@ -194,7 +194,7 @@ def is_signed(part: Any) -> bool:
     if isinstance(part, dict):
         if part.get("type") in ("redacted_thinking", "reasoning.encrypted"):
             return True
-        return part.get("signature") not in (None, "")
+        return part.get("signature") not in (None, "") or part.get("encrypted_content") is not None
     return False
 
 
@@ -280,7 +280,7 @@ def unproven_message(messages: list[Message], target: Any, rule: Rule, policy: P
             continue
         owner = origin_of((message.get("provider_specific_fields") or {}).get("reasoning_replay"))
         unknown = owner is None and policy.unknown_origin == "drop"
-        if unknown and any(is_signed(value) for value in reasoning_of(message, "chat").values()):
+        if unknown and any(is_sealed(name, value) for name, value in reasoning_of(message, "chat").items()):
             last = at
     return last
 
@@ -368,13 +368,13 @@ def unproven(messages, target, rule, policy) -> tuple[int, int]:
         if message["role"] != "assistant":
             continue
         for _, block, owner in blocks_of(message):
-            # One that nobody knows; own ones that cannot go: unsigned, or alone in a message that is left out.
-            if is_filler(block, owner):
+            # One that nobody knows, or an own one alone in a message that is left out. What is unsigned is none of
+            # a host that signs its own.
+            if not is_signed(block):
                 continue
             alone = "no_empty" in rule.guards and is_empty(message)
-            unknown = owner is None and policy.unknown_origin == "drop"
-            own = accepts(target, owner, policy, sealed=True, bound=rule.bound) and (alone or not is_signed(block))
-            if unknown or own:
+            own = accepts(target, owner, policy, sealed=True, bound=rule.bound)
+            if (owner is None and policy.unknown_origin == "drop") or (alone and own):
                 last = (at, len(message["content"]))  # its message as a whole: a longer front run is one too
     return last
 
