@@ -125,8 +125,16 @@ def turn_start(messages: list[Message], form: str) -> int:
 
 
 def host_turn_start(messages: list[Message], form: str) -> int:
-    """What the host takes for it: `turn` never reaches the wire."""
-    return turn_start([{key: one[key] for key in one if key != "turn"} for one in messages], form)
+    """What the host takes for it: `turn` never reaches the wire, and to Claude a run of user messages is one message."""
+    bare = [{key: one[key] for key in one if key != "turn"} for one in messages]
+    if form != "anthropic":
+        return turn_start(bare, form)
+    start, run = 0, []
+    for at, message in enumerate(bare):
+        run = [*run, message] if message["role"] == "user" else []
+        if message["role"] == "user":
+            start = start if any(map(has_result, run)) else at
+    return start
 
 
 def first_start(messages: list[Message], form: str) -> int:

@@ -603,11 +603,9 @@ def disagreement(history, target, request, policy):
     expected = model.plan(history.messages, form=history.form, target=target, rule=rule, policy=policy, request=request)
     gone = {row.index for row in plan.report.rows if row.index is not None and row.output is None}
     outputs = iter(plan.messages)
-    # Not settled: where a host's own turn begins in a run of pictures of which one says `turn: true`.
-    explicit = any(one.get("turn") is True and not model.has_text(one["content"]) for one in history.messages)
     for at, (message, sent) in enumerate(zip(history.messages, expected, strict=True)):
         after = None if at in gone else next(outputs)
-        if sent is None or (explicit and rule.missing is not None and rule.missing.on == "current_turn"):
+        if sent is None:
             continue
         got = None if after is None else reasoning_of(after, history.form)
         if got != sent.reasoning:
