@@ -345,7 +345,9 @@ def worded(message):
     """Whether every piece of reasoning has a word of its own, where it is found without the marks' place."""
     form = "anthropic" if isinstance(message["content"], list) and "tool_calls" not in message else "chat"
     pieces = [*reasoning_of(message, "chat").values(), *reasoning_of(message, "anthropic").get("content", [])]
-    hidden = "reasoning_details" in (message.get("provider_specific_fields") or {})
+    hidden = "reasoning_details" in (message.get("provider_specific_fields") or {}) or any(
+        "provider_specific_fields" in call for call in message.get("tool_calls", [])
+    )
     return bool(form) and not hidden and all("CANARY-" in json.dumps(piece) for piece in pieces)
 
 
