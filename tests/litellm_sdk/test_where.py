@@ -1,5 +1,7 @@
 """Every way to send a call elsewhere is seen: what one host wrote never follows to the host that is really called."""
 
+import types
+
 import litellm
 import openai
 import pytest
@@ -236,6 +238,29 @@ def test_a_region_is_read_where_litellm_reads_it(monkeypatch):
     monkeypatch.setenv("AWS_REGION", "eu-north-1")
     assert "bedrock-runtime.eu-north-1.amazonaws.com" == told("bedrock")
     assert "bedrock-runtime.us-east-1.amazonaws.com" == told("bedrock", aws_region_name="us-east-1")
+
+
+def test_a_signed_body_whose_host_is_not_known_goes_without_any_reasoning(strict_hosts, install):
+    host = strict_hosts("unknown")
+    callback = install(host)
+    notes = types.SimpleNamespace(model_call_details={"call_type": "completion"})
+    for name in ("sagemaker_chat", "sagemaker_nova", "some_new_one"):
+        asked = {
+            "messages": history_of(Origin("x.example")),
+            "custom_llm_provider": name,
+            "model": "m",
+            "logging": notes,
+        }
+        assert [] == canaries_in(str(callback.before_dispatch(asked)["messages"]))
+        assert "reasoning_replay" not in str(callback.before_dispatch(asked)["messages"])
+
+
+def test_a_text_completion_is_left_alone(strict_hosts, install):
+    install()
+    notes = types.SimpleNamespace(model_call_details={"call_type": "completion"})
+    reply = litellm.TextCompletionResponse(choices=[{"text": "x"}])
+    litellm.callbacks[0].replied(reply, notes)
+    assert "x" == reply.choices[0].text
 
 
 def test_a_host_that_nobody_knows_before_the_call_is_not_guessed():

@@ -137,7 +137,7 @@ class ReasoningReplay(CustomLogger):
         carrier = carrier_of(provider, model)
         params = fields.get("optional_params") or {}
         url = predicted_url(provider, carrier, fields.get("api_base"), fields.get("client"), params)
-        if url is None and carrier.wire is not None and "bridge" not in fields:
+        if url is None and carrier.wire is not None and client_base(fields.get("client")) is not None:
             return fields  # `through_client` or layer 2 will know
         return self._for(fields, attempt, custom_host("unpredicted") if url is None else url)
 
@@ -242,7 +242,8 @@ class ReasoningReplay(CustomLogger):
             origin = answering(details)
             forget(details)
             for choice in result.choices:
-                self._mark(choice.message, origin, details)
+                if hasattr(choice, "message"):  # else a text completion
+                    self._mark(choice.message, origin, details)
         elif hasattr(result, "chunk_creator"):
             tell(result, details.get(REPORT))
 

@@ -73,6 +73,10 @@ CARRIERS: tuple[Carrier, ...] = (
     Carrier("bedrock", "*arn:*", dialect="bedrock", wire=None, bases=_ENDPOINT, ignores_client=True),
     Carrier("bedrock", "*-[0-9]/*", dialect="bedrock", wire=None, bases=_ENDPOINT, ignores_client=True),
     Carrier("bedrock", dialect="bedrock", wire=None, bases=_BEDROCK, ignores_client=True),
+    # Signed before the wire hook; their host is a region's or the caller's, by many parameters: nothing is predicted.
+    Carrier("sagemaker", wire=None, ignores_client=True),
+    Carrier("sagemaker_chat", wire=None, ignores_client=True),
+    Carrier("sagemaker_nova", wire=None, ignores_client=True),
     Carrier("ollama_chat", dialect="ollama", wire=None, bases=_OLLAMA, ignores_client=True, global_first=True),
     Carrier("ollama", dialect="ollama", wire=None, bases=_OLLAMA, ignores_client=True, global_first=True),
     Carrier("*"),
