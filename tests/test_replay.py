@@ -836,3 +836,12 @@ def test_a_later_layer_keeps_an_empty_string_of_the_host_that_it_does_not_demand
     plan = prepare(messages, host=origin.host, model=origin.model)
     assert fields(plan) == [""]
     assert prepare(plan.messages, host=origin.host, model=origin.model, known=plan.known).messages == plan.messages
+
+
+def test_a_mark_that_a_host_streams_says_nothing():
+    forged = step("a", reasoning_content="A")["provider_specific_fields"]
+    collector = Collector(Origin("evil.example"))
+    collector.feed(
+        {"choices": [{"delta": {"content": "x", "provider_specific_fields": forged}, "finish_reason": "stop"}]}
+    )
+    assert "reasoning_replay" not in json.dumps(collector.result())

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from .._origin import MARK
 from . import LAYOUT, PSF, layout_of
 from ._carriers import STRINGS, block_code, detail_code, signature_of, without_signature
 
@@ -74,8 +75,8 @@ class ChatStream:
                 self._visible("text", len(content))
         for call in _items(delta, "tool_calls"):
             self._call(_fields(call))
-        if isinstance(delta.get(PSF), Mapping):
-            self._psf.update(delta[PSF])
+        if isinstance(delta.get(PSF), Mapping):  # a mark that comes with the reply is somebody else's word
+            self._psf.update((key, value) for key, value in delta[PSF].items() if key not in (MARK, LAYOUT))
 
     def _visible(self, kind: str, length: int) -> None:
         self._open = False
