@@ -330,11 +330,23 @@ def test_origin_is_found_by_mark_and_where_the_mark_is_lost_by_what_is_known(cal
         for owner in reasoning_marks(message):
             capture(without_marks(message), owner, form=history.form, known=known)
     clear = [message for message in owned if len(set(reasoning_marks(message))) == 1 and worded(message)]
+    clear = [message for message in clear if not half_marked(message)]
     # What has no mark of its own, is blank, or sits in fields that go with the marks, is nobody's either way.
     messages = [message for message in history.messages if message["role"] != "assistant" or message in clear]
     marked = planned(history, target, messages=messages, **more)
     unmarked = planned(history, target, messages=without_marks(messages), known=known, **more)
     assert as_bytes(marked.messages) == as_bytes(unmarked.messages)
+
+
+def half_marked(message):
+    """A list of blocks of which some have no mark: capturing the message vouches for them too."""
+    content = message.get("content")
+    blocks = [part for part in content if part.get("type") in THINKING] if isinstance(content, list) else []
+    marks = ["provider_specific_fields" in block for block in blocks]
+    return any(marks) and not all(marks)
+
+
+THINKING = ("thinking", "redacted_thinking", "compaction")
 
 
 def reasoning_marks(message):
@@ -518,6 +530,8 @@ def rows_agree(form, before, after, rows):
     said = {action: {name for row in rows if row.action == action for name in row.fields} for action in ACTIONS}
     came, went = fields_of(before, form), fields_of(after, form)
     new = said["rename"] | said["fill"] | said["sentinel"]
+    if form == "litellm" and "thinking_blocks" in went:  # where LiteLLM's form has a block without an order
+        new = {name.replace("content.thinking", "thinking_blocks") for name in new}
     assert said["keep"] | new == set(went), (rows, before, after)
     assert said["keep"] <= set(came)
     assert set(came) - set(went) <= said["drop"] or said["rename"]

@@ -845,3 +845,8 @@ def test_a_mark_that_a_host_streams_says_nothing():
         {"choices": [{"delta": {"content": "x", "provider_specific_fields": forged}, "finish_reason": "stop"}]}
     )
     assert "reasoning_replay" not in json.dumps(collector.result())
+
+
+def test_a_bare_reply_that_gets_the_fill_has_empty_content_and_not_null():
+    plan = to_deepseek([user(), {"role": "assistant", "content": None}])
+    assert plan.messages[1] == {"role": "assistant", "content": "", "reasoning_content": ""}

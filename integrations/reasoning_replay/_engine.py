@@ -127,7 +127,8 @@ def _decide(shape: Message, case: _Case, *, inside: bool, scoped: bool) -> tuple
         return Decision(acts, remove=bare), False
     lacks = scoped and not any(writes is None or carrier in writes for carrier in kept)
     fill = _fill(case) if lacks else None
-    return Decision(acts, fill, blank_content=shape.null and not shape.visible and len(kept) > 0), lacks
+    blank = shape.null and not shape.visible and (len(kept) > 0 or fill is not None)
+    return Decision(acts, fill, blank_content=blank), lacks
 
 
 def _remove_bare(acts: tuple[Act, ...], rule: Rule) -> str | None:
