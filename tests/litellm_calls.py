@@ -39,6 +39,13 @@ def run(coroutine):
     return _runner.run(coroutine, context=contextvars.copy_context())
 
 
+def close(client):
+    """Closes an SDK's client, sync or async."""
+    done = client.close()
+    if done is not None:
+        run(done)
+
+
 def target(host, model=None):
     """What names a host in a call."""
     return {

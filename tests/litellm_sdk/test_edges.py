@@ -232,11 +232,62 @@ def test_a_mark_that_a_host_sends_says_nothing(mode, strict_hosts, install, monk
     assert [] == canaries_in(good.last.raw.decode())
 
 
-def _forge(monkeypatch, fields):
-    """Every chat reply of a strict host, and every last delta, carries these fields."""
+STRANGE = (
+    {"provider_specific_fields": {"reasoning_replay": "x"}},
+    {"provider_specific_fields": {"reasoning_replay": {"id": ["x"], "v": 1}}},
+    {"provider_specific_fields": {"reasoning_replay": 5, "reasoning_layout": 5}},
+    {"thinking_blocks": [{"type": "thinking", "thinking": 5, "index": 0}]},
+    {"thinking_blocks": [{"type": "thinking", "thinking": "a", "index": [1]}]},
+    {"thinking_blocks": ["x"]},
+)
+
+
+@pytest.mark.faulty(reason="a host's nonsense is a fault of the part that reads it")
+@pytest.mark.parametrize("extra", STRANGE, ids=str)
+@pytest.mark.parametrize("mode", ["stream", "async stream"])
+def test_what_a_host_puts_where_our_notes_go_breaks_no_reply(mode, extra, strict_hosts, install, monkeypatch):
+    host = strict_hosts("unknown", script=lambda seen: Reply((Text("Plain."),)))
+    _add(monkeypatch, extra)
+    try:
+        bare = MODES[mode](host, [{"role": "user", "content": "q"}]).choices[0].message.content
+    except litellm.exceptions.APIError:
+        bare = None
+    install(host)
+    if bare is not None:
+        assert bare == MODES[mode](host, [{"role": "user", "content": "q"}]).choices[0].message.content
+
+
+@pytest.mark.parametrize("mode", ["sync", "async", "stream", "async stream"])
+def test_a_mark_that_a_host_sends_without_any_reasoning_goes(mode, strict_hosts, install, monkeypatch):
+    host = strict_hosts("unknown", script=lambda seen: Reply((Text("Plain."),)))
+    install(host)
+    forged = reasoning_replay.capture({"role": "assistant", "reasoning_content": "x"}, Origin("api.moonshot.ai"))
+    _forge(monkeypatch, {**forged["provider_specific_fields"], "reasoning_layout": ["text:1"]})
+    message = MODES[mode](host, [{"role": "user", "content": "q"}]).choices[0].message
+    assert "moonshot" not in json.dumps(message.model_dump())
+
+
+def _add(monkeypatch, extra):
+    """Every delta of a strict chat host carries this too."""
     from reasoning_replay.testing import _voices
 
-    whole, pieces = _voices.completion, _voices.chunks
+    pieces = _voices.chunks
+
+    def chunks(*args, **kwargs):
+        for event in pieces(*args, **kwargs):
+            body = json.loads(event.removeprefix("data: ")) if "choices" in event else None
+            for choice in body["choices"] if body else ():
+                choice["delta"].update(extra)
+            yield event if body is None else f"data: {json.dumps(body)}\n\n"
+
+    monkeypatch.setattr(_voices, "chunks", chunks)
+
+
+def _forge(monkeypatch, fields):
+    """Every chat reply of a strict host, and every delta, carries these fields."""
+    from reasoning_replay.testing import _voices
+
+    whole = _voices.completion
 
     def completion(*args, **kwargs):
         reply = whole(*args, **kwargs)
@@ -244,15 +295,8 @@ def _forge(monkeypatch, fields):
             choice["message"]["provider_specific_fields"] = fields
         return reply
 
-    def chunks(*args, **kwargs):
-        for event in pieces(*args, **kwargs):
-            body = json.loads(event.removeprefix("data: ")) if "choices" in event else None
-            for choice in body["choices"] if body else ():
-                choice["delta"]["provider_specific_fields"] = fields
-            yield event if body is None else f"data: {json.dumps(body)}\n\n"
-
     monkeypatch.setattr(_voices, "completion", completion)
-    monkeypatch.setattr(_voices, "chunks", chunks)
+    _add(monkeypatch, {"provider_specific_fields": fields})
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])

@@ -6,7 +6,7 @@ import litellm
 import openai
 import pytest
 
-from litellm_calls import MODES, append, target
+from litellm_calls import MODES, append, close, target
 from reasoning_replay import _engine, _replay
 from reasoning_replay.litellm import _callback, _patches
 from reasoning_replay.testing import canaries_in
@@ -130,6 +130,7 @@ def test_a_fault_over_a_callers_client_strips_too(asynchronous, strict_hosts, in
     make = openai.AsyncOpenAI if asynchronous else openai.OpenAI
     client = make(base_url=host.url, api_key="k")
     MODES["async" if asynchronous else "sync"](host, BEFORE, client=client, api_base=None)
+    close(client)
     assert [] == canaries_in(host.last.raw.decode())
 
 

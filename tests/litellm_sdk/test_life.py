@@ -94,9 +94,14 @@ def _wire_and_result(mode, host):
     return host.last.raw, text.replace(str(canaries_in(text)), "").count("reasoning_replay"), sorted(message)
 
 
+PLAIN = ("sync", "async", "stream", "async stream")
+
+
 @pytest.mark.parametrize("way", ["uninstall", "clear"])
 @pytest.mark.parametrize("kind", ["deepseek", "anthropic", "openrouter", "unknown"])
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "mode", [pytest.param(mode, marks=[] if mode in PLAIN else pytest.mark.slow) for mode in MODES]
+)
 def test_afterwards_wire_and_results_are_bare_litellms(mode, kind, way, strict_hosts, install):
     host = strict_hosts(kind)
     bare = _wire_and_result(mode, host)

@@ -6,7 +6,7 @@ import litellm
 import openai
 import pytest
 
-from litellm_calls import MODES, TOOLS, append, collected, go_on, run, target
+from litellm_calls import MODES, TOOLS, append, close, collected, go_on, run, target
 from reasoning_replay import Origin, adopt
 from reasoning_replay._origin import host_of
 from reasoning_replay.litellm._carriers import carrier_of
@@ -100,6 +100,7 @@ def test_a_clients_own_base_wins_and_is_seen(asynchronous, strict_hosts, install
     assert 1 == len(there.requests)
     assert b"CANARY" not in there.last.raw
     _call(asynchronous, {**named, "messages": messages})
+    close(client)
     assert [] == there.lost()
 
 
@@ -116,14 +117,10 @@ def test_a_client_that_litellm_uses_is_the_host_in_every_way_to_call(model, mode
         make = openai.AsyncOpenAI if "async" in mode else openai.OpenAI
         client = make(base_url=host.url, api_key="k", max_retries=0)
         named = {"model": model, "messages": messages, "tools": TOOLS, "client": client, "api_key": "k"}
-        if "stream" not in mode:
-            return _call("async" in mode, named)
-        named["stream"] = True
-
-        async def chunks():
-            return await collected(await litellm.acompletion(**named))
-
-        return litellm.stream_chunk_builder(run(chunks()) if "async" in mode else list(litellm.completion(**named)))
+        try:
+            return _call("async" in mode, named) if "stream" not in mode else _streamed("async" in mode, named)
+        finally:
+            close(client)
 
     messages = [{"role": "user", "content": "How is the weather?"}]
     append(messages, ask(here, messages))
@@ -143,11 +140,13 @@ def test_a_shared_client_that_litellm_does_not_use_there_moves_nothing(kind, asy
     host, elsewhere = strict_hosts(kind), strict_hosts("unknown")
     install(host, elsewhere)
     make = openai.AsyncOpenAI if asynchronous else openai.OpenAI
-    more = {} if kind == "anthropic" else {"client": make(base_url=elsewhere.url, api_key="x")}
+    client = make(base_url=elsewhere.url, api_key="x")
+    more = {} if kind == "anthropic" else {"client": client}  # its own handler would call methods that it has not
     named = {**target(host), "model": IGNORE_IT[kind], "tools": TOOLS, **more}
     messages = [{"role": "user", "content": "How is the weather?"}]
     while append(messages, _call(asynchronous, {**named, "messages": messages})):
         pass
+    close(client)
     assert [] == host.refusals + host.lost() + elsewhere.requests
 
 
@@ -161,6 +160,7 @@ def test_an_azure_clients_own_reasoning_comes_back(asynchronous, strict_hosts, i
     messages = [{"role": "user", "content": "How is the weather?"}]
     while append(messages, _call(asynchronous, {**named, "messages": messages})):
         pass
+    close(client)
     assert [] == host.refusals + host.lost()
     assert 3 == len(host.requests)
 
@@ -272,6 +272,15 @@ def test_a_host_that_nobody_knows_before_the_call_is_not_guessed():
 
 def _call(asynchronous, named):
     return run(litellm.acompletion(**named)) if asynchronous else litellm.completion(**named)
+
+
+def _streamed(asynchronous, named):
+    async def chunks():
+        return await collected(await litellm.acompletion(**named, stream=True))
+
+    return litellm.stream_chunk_builder(
+        run(chunks()) if asynchronous else list(litellm.completion(**named, stream=True))
+    )
 
 
 def _sent_to(override, strict_hosts, install, monkeypatch):

@@ -248,7 +248,9 @@ class ReasoningReplay(CustomLogger):
             tell(result, details.get(REPORT))
 
     def _mark(self, message: Any, origin: Origin | None, details: Mapping[str, Any]) -> None:
-        fields = {key: value for key, value in (getattr(message, PSF, None) or {}).items() if key != MARK}
+        there = getattr(message, PSF, None)
+        there = there if isinstance(there, Mapping) else {}
+        fields = {key: value for key, value in there.items() if key not in (MARK, LAYOUT)}  # the host's say nothing
         reply = None
         if origin is not None:
             bare = {**message.model_dump(), PSF: fields}
@@ -257,7 +259,7 @@ class ReasoningReplay(CustomLogger):
         if MARK in notes:
             order = _order_of(message, details.get("original_response"))
             setattr(message, PSF, {**fields, MARK: notes[MARK], **({} if order is None else {LAYOUT: order})})
-        elif MARK in (getattr(message, PSF, None) or {}):  # the host sent a mark of its own: it says nothing
+        elif len(fields) < len(there):
             setattr(message, PSF, fields)
 
     def chunk_arrived(self, stream: Any, chunk: Any) -> None:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 from .._faults import fail_closed
 from .._known import first_time
 from ..forms import PSF
-from ._stream import joined_blocks, of_one_origin
+from ._stream import joined_blocks, of_nobody, of_one_origin
 from ._told import report_of, tell
 
 _log = logging.getLogger("reasoning_replay")
@@ -141,7 +141,7 @@ def _finish(original: Callable[..., Any], hooks: Hooks) -> Callable[..., Any]:
 def _blocks(original: Callable[..., Any], hooks: Hooks) -> Callable[..., Any]:
     @functools.wraps(original)
     def get_combined_thinking_content(self: Any, chunks: Any) -> Any:
-        blocks = joined_blocks(chunks) if hooks.active() else None
+        blocks = fail_closed("litellm", lambda: joined_blocks(chunks), lambda: None) if hooks.active() else None
         return original(self, chunks) if blocks is None else blocks
 
     return get_combined_thinking_content
@@ -163,9 +163,13 @@ def _fields(original: Callable[..., Any], hooks: Hooks) -> Callable[..., Any]:
     @functools.wraps(original)
     def assembled_message_fields(processor: Any, chunks: Any) -> Any:
         for field, value in original(processor, chunks):
-            yield field, of_one_origin(value, chunks) if field == PSF and hooks.active() else value
+            yield field, _of_one(value, chunks) if field == PSF and hooks.active() else value
 
     return assembled_message_fields
+
+
+def _of_one(fields: Any, chunks: Any) -> Any:
+    return fail_closed("litellm", lambda: of_one_origin(fields, chunks), lambda: of_nobody(fields))
 
 
 def _glues_blocks(original: Callable[..., Any]) -> bool:

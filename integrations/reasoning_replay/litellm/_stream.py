@@ -8,11 +8,12 @@ anything sealed is marked at the finish only. Nothing here is ever visible text.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from .._capture import Collector
 from .._known import Known
-from .._origin import MARK, Origin, to_mark
+from .._origin import MARK, Origin, mark_id, to_mark
 from ..forms import LAYOUT, PSF
 
 CARRIED = (MARK, "reasoning_details", LAYOUT)
@@ -42,7 +43,7 @@ class StreamNotes:
             notes = self._choice(choice)
             if getattr(choice, "finish_reason", None) is not None:
                 if complete:
-                    notes.finish(choice.delta)
+                    notes.finish(choice.delta, self._origin)
             else:
                 notes.running(choice.delta, self._origin)
 
@@ -72,9 +73,11 @@ class _Choice:
         else:
             _write(delta, {})
 
-    def finish(self, delta: Any) -> None:
+    def finish(self, delta: Any, origin: Origin) -> None:
         reply = self.collector.result() or {}
         found = {**reply, **(reply.get(PSF) or {})}
+        if found.get(MARK) != to_mark(origin):
+            found = {}  # no reasoning was seen: a mark in it is the host's own word
         _write(delta, {key: found[key] for key in CARRIED if found.get(key) is not None})
 
 
@@ -87,7 +90,8 @@ def _has_sealed_call(delta: Any) -> bool:
 
 def _write(delta: Any, notes: dict[str, Any]) -> None:
     """Adds notes to a delta, and takes out a mark that the host sent: it says nothing."""
-    there = getattr(delta, PSF, None) or {}
+    there = getattr(delta, PSF, None)
+    there = there if isinstance(there, Mapping) else {}
     if notes or MARK in there:
         setattr(delta, PSF, {key: value for key, value in there.items() if key != MARK} | notes)
 
@@ -99,29 +103,37 @@ def of_one_origin(fields: Any, chunks: Any) -> Any:
     in one text. (LiteLLM's own Router does not go on once there was reasoning.)
     """
     deltas = (choice.get("delta") or {} for chunk in chunks for choice in chunk["choices"])
-    marks = [found[MARK]["id"] for delta in deltas if MARK in (found := delta.get(PSF) or {})]
-    if len({mark.removesuffix(_UNFINISHED) for mark in marks}) < 2:
+    notes = (delta.get(PSF) for delta in deltas)
+    marks = {mark_id(each.get(MARK)) for each in notes if isinstance(each, Mapping) and MARK in each}
+    if None not in marks and len({str(mark).removesuffix(_UNFINISHED) for mark in marks}) < 2:
         return fields
+    return of_nobody(fields)
+
+
+def of_nobody(fields: Any) -> Any:
+    """The fields of a reply with a broken mark: where it came from is not known."""
     return {key: value for key, value in fields.items() if key not in CARRIED} | {MARK: {"id": _UNFINISHED, "v": 1}}
 
 
 def joined_blocks(chunks: Any) -> list[dict[str, Any]] | None:
     """The thinking blocks of a stream, apart as the host sent them; None where its fragments carry no number.
 
-    LiteLLM's own builder closes a block at its signature only, so that an unsigned block is glued onto the signed one
-    after it: `Invalid signature` at the next request (https://github.com/BerriAI/litellm/issues/33034 is a relative).
+    None too where they are not what LiteLLM makes of Anthropic's blocks. Its own builder closes a block at its
+    signature only, so that an unsigned block is glued onto the signed one after it: `Invalid signature` at the next
+    request (https://github.com/BerriAI/litellm/issues/33034 is a relative).
     """
     blocks: dict[Any, dict[str, Any]] = {}
     for fragment in _fragments(chunks):
-        number = fragment.get("index")
-        if number is None:
+        number = fragment.get("index") if isinstance(fragment, Mapping) else None
+        if not isinstance(number, int):
             return None
         kind = fragment.get("type") or "thinking"
         if kind == "redacted_thinking":
             blocks[number] = {"type": kind, "data": fragment.get("data")}
             continue
         block = blocks.setdefault(number, {"type": kind, "thinking": "", "signature": ""})
-        block["thinking"] += fragment.get("thinking") or ""
+        text = fragment.get("thinking")
+        block["thinking"] += text if isinstance(text, str) else ""
         signature = fragment.get("signature")
         if isinstance(signature, str) and len(signature) > 0:
             block["signature"] = signature
@@ -131,4 +143,4 @@ def joined_blocks(chunks: Any) -> list[dict[str, Any]] | None:
 def _fragments(chunks: Any) -> list[Any]:
     deltas = (choice.get("delta") or {} for chunk in chunks for choice in chunk["choices"])
     lists = (delta.get("thinking_blocks") for delta in deltas)
-    return [fragment for fragments in lists if fragments is not None for fragment in fragments]
+    return [fragment for fragments in lists if isinstance(fragments, list) for fragment in fragments]
