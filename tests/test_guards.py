@@ -88,7 +88,10 @@ def test_a_block_that_leads_only_before_an_unsigned_one_is_dropped_does_not_lead
     assert guards(plan) == ["lead_block"]
 
 
-@pytest.mark.parametrize("choice", [{"type": "any"}, {"type": "tool", "name": "f"}, "required"])
+@pytest.mark.parametrize(
+    "choice",
+    [{"type": "any"}, {"type": "tool", "name": "f"}, {"type": "function", "function": {"name": "f"}}, "required"],
+)
 def test_a_forced_tool_switches_manual_thinking_off(choice):
     plan = to_claude(OWN_LOOP, {**MANUAL, "tool_choice": choice})
     assert guards(plan) == ["forced_tools"]
@@ -198,3 +201,33 @@ def test_what_leads_is_asked_of_the_wire_that_has_no_turn_notes():
     answer = {"role": "assistant", "content": "done"}
     plan = to_claude([user(), reply(used(), origin=None), result(), answer, {**user("next"), "turn": False}])
     assert guards(plan) == []
+
+
+def test_effort_goes_with_thinking():
+    plan = to_claude(FOREIGN_LOOP, {**MANUAL, "reasoning_effort": "high"})
+    assert plan.request == {"max_tokens": 4096, "tools": [{"name": "f"}]}
+
+
+def test_a_block_that_goes_never_takes_the_place_of_a_neighbours_own_cache_point():
+    text = {"type": "text", "text": "hm", "cache_control": {"type": "ephemeral", "ttl": "1h"}}
+    foreign = thinking(cache_control={"type": "ephemeral"})
+    plan = to_claude([user(), reply(text, foreign, origin=ELSEWHERE)], ADAPTIVE, "claude-opus-5")
+    assert plan.messages[1]["content"] == [text]
+
+
+@pytest.mark.parametrize(("layout", "noted"), [(["text:1", "thinking", "tool_use"], ["lead_block"]), (None, [])])
+def test_what_leads_in_litellms_form_is_told_by_the_noted_order(layout, noted):
+    call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    message = {"role": "assistant", "content": "x", "thinking_blocks": [thinking()], "tool_calls": [call]}
+    fields = {} if layout is None else {"provider_specific_fields": {"reasoning_layout": layout}}
+    marked = capture({**message, **fields}, CLAUDE, form="litellm")
+    tool = {"role": "tool", "tool_call_id": "a", "content": "3"}
+    plan = prepare(
+        [user(), marked, tool],
+        host="api.anthropic.com",
+        dialect="anthropic",
+        form="litellm",
+        model="claude-sonnet-4-5",
+        request=MANUAL,
+    )
+    assert guards(plan) == noted

@@ -144,6 +144,7 @@ HERE = Origin("a.example", model="m")
         (Origin("a.example:8000", model="m"), {}, False, False),
         (Origin("a.example", dialect="anthropic", model="m"), {}, True, False),
         (Origin("b.example", model="m"), {"same_host": (frozenset({"a.example", "b.example"}),)}, True, True),
+        (Origin("b.example", model="m"), {"same_host": (frozenset({"b.example", "c.example"}),)}, False, False),
         (Origin("c.example", model="m"), {"same_host": (frozenset({"a.example", "b.example"}),)}, False, False),
         (Origin("b.example", model="m"), {"holds_key": lambda host: host == "b.example"}, False, True),
         (Origin("a.example", model="other"), {"bound": frozenset({"model"})}, True, False),

@@ -17,6 +17,7 @@ from reasoning_replay import (
     MemoryStore,
     MissingReasoning,
     Origin,
+    OriginError,
     Policy,
     adopt,
     capture,
@@ -850,3 +851,90 @@ def test_a_mark_that_a_host_streams_says_nothing():
 def test_a_bare_reply_that_gets_the_fill_has_empty_content_and_not_null():
     plan = to_deepseek([user(), {"role": "assistant", "content": None}])
     assert plan.messages[1] == {"role": "assistant", "content": "", "reasoning_content": ""}
+
+
+class TestReasoningBlocks:
+    """`{"type": "reasoning"}` parts (Databricks, and what frameworks make of others)."""
+
+    HERE = Origin("vllm:8000", model="q")
+
+    @pytest.mark.parametrize("text", ["I check the function", "I check the function signature", "it is encrypted"])
+    def test_they_are_read_by_their_keys_and_never_by_the_words_in_them(self, text):
+        part = {"type": "reasoning", "summary": [{"type": "summary_text", "text": text}]}
+        message = capture({"role": "assistant", "content": [part, {"type": "text", "text": "x"}]}, self.HERE)
+        plan = prepare([user(), message], host="vllm:8000", model="q", hint="hosted_vllm")
+        assert plan.messages[1] == {"role": "assistant", "content": [{"type": "text", "text": "x"}], "reasoning": text}
+
+    def test_a_sealed_summary_is_sealed(self):
+        for summary in ({"type": "summary_encrypted_text", "text": "blob"}, {"type": "summary_text", "signature": "s"}):
+            part = {"type": "reasoning", "summary": [summary]}
+            message = capture({"role": "assistant", "content": [part, {"type": "text", "text": "x"}]}, self.HERE)
+            plan = prepare([user(), message], host="vllm:8000", model="q", hint="hosted_vllm")
+            assert plan.messages[1] == {"role": "assistant", "content": [{"type": "text", "text": "x"}]}
+
+
+class TestBadArguments:
+    @pytest.mark.parametrize(
+        ("options", "error", "message"),
+        [
+            ({"request": [1]}, HistoryError, "request: a list; allowed: a dict of the call's parameters, or None"),
+            ({"policy": {"missing": "raise"}}, BadPolicy, "policy: a dict; allowed: a Policy, or None"),
+            ({"model": 7}, OriginError, "model: a int; allowed: a string, or None"),
+            ({"account": b"x"}, OriginError, "account: a bytes; allowed: a string, or None"),
+        ],
+    )
+    def test_they_are_refused_with_what_is_allowed(self, options, error, message):
+        for door in (lambda **more: prepare([], host="x", **more), lambda **more: rule_for("x", **more)):
+            if "account" in options and door.__code__.co_names[0] == "rule_for":
+                continue
+            with pytest.raises(error) as caught:
+                door(**options)
+            assert str(caught.value) == message
+
+    def test_a_host_that_is_no_string_is_refused(self):
+        with pytest.raises(OriginError, match="host: a int; allowed: a string"):
+            Origin(7)
+
+
+class TestWireAgain:
+    def test_a_policy_that_trusts_the_unknown_trusts_nothing_on_the_wire(self):
+        foreign = step("a", Origin("api.z.ai"), reasoning_content="CANARY")
+        plan = to_deepseek([user(), foreign, result("a")], form="litellm", policy=Policy(unknown_origin="trust"))
+        wire = confirm([user(), step("a", None, reasoning_content="CANARY"), result("a")], plan, request=TOOLS)
+        assert fields(wire) == [""]
+
+    def test_the_scope_of_the_fill_follows_the_callers_turn_notes(self):
+        note = {**user("note"), "turn": False}
+        messages = [user(), step("a", None), result("a"), note, step("b", None), result("b")]
+        plan = to_deepseek(messages, "deepseek-reasoner", form="litellm")
+        assert fields(plan) == ["", ""]
+        bare = [{key: value for key, value in message.items() if key != "turn"} for message in messages]
+        assert fields(confirm(bare, plan, request=TOOLS)) == ["", ""]
+
+    def test_what_a_plan_keeps_is_counted_and_never_shown(self):
+        plan = to_deepseek([user(), step("a", reasoning_content="CANARY")])
+        assert dict(plan.kept) == {"CANARY": 1}
+        assert repr(plan.kept) == "<1 payloads>"
+        assert "CANARY" not in repr(plan)
+
+
+class TestCachePoints:
+    """`cache_control` in the chat forms."""
+
+    POINT: ClassVar = {"type": "ephemeral"}
+
+    def test_it_moves_from_a_part_that_goes_to_its_neighbour(self):
+        block = {"type": "thinking", "thinking": "F", "signature": "s", "cache_control": self.POINT}
+        text = {"type": "text", "text": "x"}
+        foreign = capture({"role": "assistant", "content": [text, block]}, Origin("api.z.ai"))
+        plan = prepare([user(), foreign], host="somewhere.example", form="litellm")
+        assert plan.messages[1]["content"] == [{**text, "cache_control": self.POINT}]
+        own = {**text, "cache_control": {"type": "ephemeral", "ttl": "1h"}}
+        foreign = capture({"role": "assistant", "content": [own, block]}, Origin("api.z.ai"))
+        plan = prepare([user(), foreign], host="somewhere.example", form="litellm")
+        assert plan.messages[1]["content"] == [own]
+
+    def test_it_moves_from_a_message_that_goes_to_the_one_before(self):
+        lone = {"role": "assistant", "content": "", "reasoning_content": "F", "cache_control": self.POINT}
+        plan = prepare([user(), capture(lone, Origin("api.z.ai")), user()], host="somewhere.example", form="litellm")
+        assert plan.messages == [{**user(), "cache_control": self.POINT}, user()]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from ._capture import Collector, adopt, capture
-from ._decision import Decision
+from ._decision import Decision, Row
 from ._history import HistoryError
-from ._known import MemoryStore
+from ._known import Known, MemoryStore
 from ._origin import Origin, OriginError
 from ._plan import MissingReasoning, Plan
 from ._replay import prepare, rule_for
 from ._report import Report
-from ._rules import BadPolicy, Policy, Rule, RuleError
+from ._rules import BadPolicy, Host, Policy, Rule, RuleError
 from .hosts import load_hosts
 
 __all__ = [
@@ -20,6 +20,8 @@ __all__ = [
     "Collector",
     "Decision",
     "HistoryError",
+    "Host",
+    "Known",
     "MemoryStore",
     "MissingReasoning",
     "Origin",
@@ -27,6 +29,7 @@ __all__ = [
     "Plan",
     "Policy",
     "Report",
+    "Row",
     "Rule",
     "RuleError",
     "adopt",

@@ -22,14 +22,16 @@ class Demand(NamedTuple):
     models: str
     """Glob on the model's name; first match wins."""
     fill: str | None
+    thinks: bool = False
+    """It thinks unless it is told not to, in the Anthropic dialect too: there a bare tool turn is refused."""
 
 
 DEMANDS = (
     # DeepSeek's guide, 2026-11-30: 400 without the field from V3.2 on; the R1 models refused it.
     Demand(("api.deepseek.com", "deepseek"), "*deepseek-r1*", None),
-    Demand(("api.deepseek.com", "deepseek"), "*", ""),
+    Demand(("api.deepseek.com", "deepseek"), "*", "", thinks=True),
     # "reasoning_content is missing in assistant tool call message", many reports 2026; "" is taken.
-    Demand(("api.moonshot.ai", "api.moonshot.cn", "moonshot"), "*", ""),
+    Demand(("api.moonshot.ai", "api.moonshot.cn", "moonshot"), "*", "", thinks=True),
     # The same models behind OpenRouter pass the first party's refusal on.
     Demand(("openrouter.ai", "openrouter"), "*deepseek*", ""),
     Demand(("openrouter.ai", "openrouter"), "*kimi*", ""),
@@ -39,12 +41,21 @@ DEMANDS = (
 )
 
 
-def demanded(host: str, hint: str | None, model: str | None) -> str | None:
-    """The placeholder that the host demands of this model; None where it demands none."""
+NONE = Demand((), "*", None)
+
+
+def demanded(host: str, hint: str | None, model: str | None) -> Demand:
+    """What the host demands of this model."""
     for demand in DEMANDS:
         if (host in demand.names or hint in demand.names) and fnmatchcase((model or "").lower(), demand.models):
-            return demand.fill
-    return None
+            return demand
+    return NONE
+
+
+def _is_off(request: Mapping[str, Any]) -> bool:
+    thinking = request.get("thinking")
+    switched = isinstance(thinking, Mapping) and thinking.get("type") == "disabled"
+    return switched or request.get("reasoning_effort") == "none"
 
 
 def stripped(
@@ -57,7 +68,10 @@ def stripped(
     rows: Sequence[Any] = [
         message if isinstance(message, Mapping) else message.model_dump(exclude_unset=True) for message in messages
     ]
-    fill = demanded(host, hint, model) if dialect == "chat" else None
-    thinks = isinstance(request, Mapping) and ("thinking" in request or "reasoning_effort" in request)
-    left = form_for(form, dialect).strip(rows, fill)
-    return left, without_thinking(request) if thinks and dialect != "chat" else request
+    demand, asked = demanded(host, hint, model), request if isinstance(request, Mapping) else {}
+    if dialect == "chat":
+        return form_for(form, dialect).strip(rows, None if _is_off(asked) else demand.fill), request
+    left = form_for(form, dialect).strip(rows, None)
+    if demand.thinks:
+        return left, {**without_thinking(asked), "thinking": {"type": "disabled"}}
+    return left, without_thinking(asked) if "thinking" in asked or "reasoning_effort" in asked else request

@@ -116,6 +116,11 @@ class Origin:
     ) -> None:
         if dialect not in DIALECTS:
             raise OriginError(f"dialect {dialect!r}: not known; allowed: {', '.join(DIALECTS)}")
+        for name, value in (("host", host), ("model", model), ("upstream", upstream), ("account", account)):
+            if not isinstance(value, str) and (value is not None or name == "host"):
+                raise OriginError(
+                    f"{name}: a {type(value).__name__}; allowed: a string{', or None' * (name != 'host')}"
+                )
         write = object.__setattr__
         write(self, "host", host_of(host))
         write(self, "dialect", dialect)

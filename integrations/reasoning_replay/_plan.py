@@ -92,6 +92,13 @@ class Work(NamedTuple):
         return f"<work of {len(self.rows)} messages>"
 
 
+class Payloads(Counter[str]):
+    """Payloads, counted. They are text of reasoning: shown is only how many there are."""
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} payloads>"
+
+
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """What will be sent. `messages` goes on the wire and is never saved: it has no marks."""
@@ -121,9 +128,9 @@ class Plan:
         )
 
     @cached_property
-    def kept(self) -> Counter[str]:
-        """Every payload that this plan keeps → in how many messages. Holds text: it is never shown."""
-        return Counter(chain.from_iterable(self.work.kept() if self.work is not None else ()))
+    def kept(self) -> Payloads:
+        """Every payload that this plan keeps → in how many messages."""
+        return Payloads(chain.from_iterable(self.work.kept() if self.work is not None else ()))
 
     def __repr__(self) -> str:
         return f"<Plan for {self.origin.host}: {len(self.messages)} messages, {self.report!r}>"

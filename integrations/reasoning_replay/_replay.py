@@ -15,12 +15,12 @@ from . import _engine
 from ._decision import Draft, Row
 from ._fallback import stripped
 from ._faults import fail_closed, tell
-from ._history import History, Message, Part
+from ._history import History, HistoryError, Message, Part
 from ._known import Known, Overlay, default_store
 from ._origin import Origin, OriginError, Reach
 from ._plan import MissingReasoning, Plan, Work
 from ._report import Report
-from ._rules import Choice, Policy, Rule, disable_thinking, holds_key, select, upstream_of
+from ._rules import BadPolicy, Choice, Policy, Rule, disable_thinking, holds_key, select, upstream_of
 from .forms import Form, digest, form_for, listed
 from .hosts import builtin
 
@@ -55,6 +55,7 @@ def prepare(
         BadPolicy: a policy that names something that is not there.
         MissingReasoning: `Policy(missing="raise")`, and required reasoning is not in the history.
     """
+    _check(request, policy)
     target = Origin(host, dialect=dialect, model=model, upstream=upstream, account=account)
     store = default_store() if known is None else known
     plan = _prepare(messages, target, form_for(form, dialect), request, policy or _DEFAULT, hint, store, _path_of(host))
@@ -63,6 +64,14 @@ def prepare(
 
 
 _DEFAULT = Policy()
+
+
+def _check(request: object, policy: object) -> None:
+    """Raises for arguments of the wrong type, before anything is read."""
+    if request is not None and not isinstance(request, Mapping):
+        raise HistoryError(f"request: a {type(request).__name__}; allowed: a dict of the call's parameters, or None")
+    if policy is not None and not isinstance(policy, Policy):
+        raise BadPolicy(f"policy: a {type(policy).__name__}; allowed: a Policy, or None")
 
 
 def _path_of(host: str) -> str | None:
@@ -294,6 +303,7 @@ def rule_for(
     Raises:
         OriginError: a host or dialect that cannot be read.
     """
+    _check(request, policy)
     target = Origin(host, dialect=dialect, model=model)
     used = request is None or bool(request.get("tools"))
     choice = select(builtin(), target, request, policy=policy, hint=hint, used_tools=used, path=_path_of(host))

@@ -69,12 +69,29 @@ def block_code(block: object) -> str | None:
     if kind == "thinking":
         return _text_code(text_of(block.get("thinking")), _signature(block))
     if kind == "reasoning":
-        return "opaque" if "signature" in canonical(block) or "encrypted" in canonical(block) else "text"
+        return "opaque" if _holds_seal(block) else shape_value(_reasoning_text(block))
     return _OTHER_BLOCKS.get(kind) if isinstance(kind, str) else None
 
 
 _OTHER_BLOCKS = {"redacted_thinking": "redacted", "compaction": "opaque"}
 """Blocks that only their host can read; a compaction stands for messages that are gone (Anthropic, 2026-09)."""
+
+
+def _holds_seal(value: object) -> bool:
+    """Whether a sealed key, or a part that calls itself encrypted, is anywhere in a block (Databricks' summaries)."""
+    if isinstance(value, list):
+        return any(map(_holds_seal, value))
+    if not isinstance(value, Mapping):
+        return False
+    named = "encrypted" in str(value.get("type")) or any(value.get(key) is not None for key in EXTRAS)
+    return named or any(map(_holds_seal, value.values()))
+
+
+def _reasoning_text(block: Mapping[str, Any]) -> str:
+    """The text of a `reasoning` block: of its own, or of its summaries and contents."""
+    own = [block[key] for key in ("reasoning", "text") if isinstance(block.get(key), str)]
+    lists = [text_of(block[key]) for key in ("summary", "content") if isinstance(block.get(key), list)]
+    return "".join([*own, *lists])
 
 
 def _dedicated_code(block: object) -> str:
@@ -91,6 +108,8 @@ def block_payload(block: Any) -> str:
     kind = block.get("type") if isinstance(block, Mapping) else None
     if kind == "redacted_thinking":
         return f"\0{block.get('data')}"
+    if kind == "reasoning" and not _holds_seal(block):
+        return _reasoning_text(block)
     if kind != "thinking":
         return f"\0{canonical(block)}"
     text, signature = text_of(block.get("thinking")), _signature(block)

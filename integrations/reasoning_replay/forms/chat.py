@@ -335,14 +335,13 @@ def strip(messages: Messages, fill: str | None) -> list[Any]:
     for message in messages:
         left = {key: value for key, value in message.items() if key not in _STRIPPED}
         if isinstance(left.get("content"), list):
-            parts = [part for part in left["content"] if block_code(part) is None]
+            parts = [part for part in map(plain, left["content"]) if block_code(part) is None]
             left["content"] = [without_extras(part) if extra_code(part) else part for part in parts]
         if isinstance(left.get("tool_calls"), list):
-            left["tool_calls"] = [
-                without_signature(call) if signature_of(call) else call for call in left["tool_calls"]
-            ]
-        if isinstance(left.get("function_call"), Mapping):
-            left["function_call"] = without_fields(left["function_call"])
+            calls = map(plain, left["tool_calls"])
+            left["tool_calls"] = [without_signature(call) if signature_of(call) else call for call in calls]
+        if (function := as_mapping(left.get("function_call"))) is not None:
+            left["function_call"] = without_fields(function)
         if isinstance(left.get("tool_call_id"), str):
             left["tool_call_id"] = left["tool_call_id"].split(THOUGHT, 1)[0]
         if left.get("role") == "assistant":
