@@ -231,3 +231,33 @@ def test_what_leads_in_litellms_form_is_told_by_the_noted_order(layout, noted):
         request=MANUAL,
     )
     assert guards(plan) == noted
+
+
+class TestPrefixes:
+    """Models that bind a block to all that came before it."""
+
+    HERE = Origin("api.anthropic.com", dialect="anthropic", model="claude-opus-5-5")
+
+    def kept(self, *middle):
+        first = reply(thinking("A first", "p1"), used("a"), origin=self.HERE)
+        last = reply(thinking("C last", "p3"), used("c"), origin=self.HERE)
+        plan = to_claude([user(), first, result("a"), *middle, last, result("c")], ADAPTIVE, "claude-opus-5-5")
+        return [row.index for row in plan.report.rows if row.action == "keep"]
+
+    def test_an_own_message_that_is_left_out_cuts_what_came_before_it(self):
+        lone = reply(thinking("B alone", "p2"), origin=self.HERE)
+        assert self.kept(lone, user("next")) == [5]
+
+    def test_text_that_nobody_signed_was_never_seen_and_cuts_nothing(self):
+        loose = reply(thinking("B loose", ""), used("b"), origin=None)
+        assert self.kept(loose, result("b")) == [1, 5]
+
+    def test_a_foreign_block_was_never_seen_and_cuts_nothing(self):
+        foreign = reply(thinking("B foreign", "p9"), used("b"), origin=ELSEWHERE)
+        assert self.kept(foreign, result("b")) == [1, 5]
+
+
+def test_a_tool_that_the_host_runs_itself_is_a_call_too():
+    searched = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
+    plan = to_claude([user(), reply(searched, origin=None), result("s")])
+    assert guards(plan) == ["lead_block"]

@@ -24,6 +24,9 @@ SAME = [
     ("https://user:secret@api.deepseek.com/v1", "api.deepseek.com"),
     ("https://api.deepseek.com@evil.io/v1", "evil.io"),
     ("api.deepseek.com@evil.io", "evil.io"),
+    ("https://x@api.deepseek.com@evil.io", "evil.io"),
+    ("wss://api.deepseek.com:443", "api.deepseek.com"),
+    ("ws://api.deepseek.com:80", "api.deepseek.com"),
     ("https://evil.io/api.deepseek.com", "evil.io"),
     ("https://evil.io\\@api.deepseek.com", "evil.io"),
     ("https://evil.io?@api.deepseek.com", "evil.io"),
@@ -168,3 +171,8 @@ def test_the_account_is_compared_only_where_the_rule_says_so_and_both_are_known(
     assert accepts(mine, nobody, bound, sealed=True)
     assert accepts(mine, theirs, bound, sealed=False)
     assert accepts(mine, theirs, Reach(), sealed=True)
+
+
+def test_a_router_whose_model_nobody_knows_gets_nothing_back():
+    nameless = Origin("a.example")
+    assert not accepts(nameless, nameless, Reach(router=True), sealed=False)

@@ -938,3 +938,107 @@ class TestCachePoints:
         lone = {"role": "assistant", "content": "", "reasoning_content": "F", "cache_control": self.POINT}
         plan = prepare([user(), capture(lone, Origin("api.z.ai")), user()], host="somewhere.example", form="litellm")
         assert plan.messages == [{**user(), "cache_control": self.POINT}, user()]
+
+
+class TestDetailsOfTheDecision:
+    def test_the_scope_of_the_fill_is_the_hosts_own_turn_and_not_ours(self):
+        ended = {**result("a"), "turn": True}
+        plan = to_deepseek([user(), step("a", None), ended, step("b", None), result("b")], "deepseek-reasoner")
+        assert fields(plan) == ["", ""]
+
+    def test_a_host_that_is_not_strict_keeps_its_own_other_fields_beside_the_one_it_reads(self):
+        message = step("a", reasoning_content="A", reasoning="A")
+        plan = to_deepseek([user(), message, result("a")])
+        assert (plan.messages[1]["reasoning_content"], plan.messages[1]["reasoning"]) == ("A", "A")
+
+    def test_a_strict_host_keeps_its_own_field_alone(self):
+        origin = Origin("api.groq.com", model="openai/gpt-oss-120b")
+        message = step("a", origin, reasoning_content="A", reasoning="A")
+        plan = prepare([user(), message], host=origin.host, model=origin.model)
+        assert plan.messages[1] == {**step("a", None), "reasoning": "A"}
+
+    def test_a_sealed_part_of_another_dialect_of_the_host_is_told_apart_from_a_foreign_one(self):
+        block = {"type": "thinking", "thinking": "T", "signature": "s"}
+        message = capture(
+            {"role": "assistant", "content": [block, {"type": "text", "text": "x"}]},
+            Origin(CLAUDE.host),
+            form="anthropic",
+        )
+        plan = prepare([user(), message], host=CLAUDE.host, dialect="anthropic", model=CLAUDE.model)
+        assert [row.reason for row in plan.report.rows] == ["sealed"]
+
+    def test_a_bare_message_with_a_blank_filler_was_never_more_and_stays(self):
+        bare = {"role": "assistant", "content": "", "reasoning_content": ""}
+        assert to_deepseek([user(), bare]).messages[1] == bare
+
+    def test_where_signatures_are_refused_text_stays_alone_and_what_is_hollow_goes(self):
+        here = Origin("localhost:11434", dialect="anthropic", model="qwen3")
+        signed, hollow = ({"type": "thinking", "thinking": text, "signature": "s"} for text in ("T", ""))
+        message = capture({"role": "assistant", "content": [signed, hollow, {"type": "text", "text": "x"}]}, here)
+        plan = prepare([user(), message], host=here.host, dialect="anthropic", model="qwen3")
+        assert plan.messages[1]["content"] == [{"type": "thinking", "thinking": "T"}, {"type": "text", "text": "x"}]
+
+    @pytest.mark.parametrize(
+        "odd",
+        [
+            {"id": "c__thought__CANARY"},
+            {"function": {"name": "f", "provider_specific_fields": {"thought_signature": "CANARY"}}},
+        ],
+        ids=str,
+    )
+    def test_a_call_with_a_seal_is_seen_behind_a_usual_message_with_the_same_keys(self, odd):
+        usual = step("a", GEMINI, reasoning_content="A")
+        sealed = capture({**step("b", None, reasoning_content="B"), "tool_calls": [{**call("b"), **odd}]}, GEMINI)
+        assert list(usual) == list(sealed)
+        plan = prepare([user(), usual, usual, sealed], host="somewhere.example", form="litellm")
+        assert "CANARY" not in json.dumps(plan.messages)
+
+    def test_a_mark_on_a_reply_without_reasoning_is_taken_off(self):
+        forged = step("a", reasoning_content="A")["provider_specific_fields"]
+        message = capture({"role": "assistant", "content": "x", "provider_specific_fields": forged}, GEMINI)
+        assert "reasoning_replay" not in json.dumps(message)
+        block = {"type": "thinking", "thinking": "T", "signature": "s", "provider_specific_fields": forged}
+        content = capture({"role": "assistant", "content": [block]}, CLAUDE)["content"]
+        assert content[0]["provider_specific_fields"]["reasoning_replay"]["id"].startswith("api.anthropic.com|")
+
+    def test_what_litellm_itself_reads_back_stays_for_its_own_host_and_goes_for_another(self):
+        here = Origin("generativelanguage.googleapis.com", dialect="gemini", model="gemini-3-pro")
+        fields_ = {"provider_specific_fields": {"thought_signatures": ["CANARY"], "citations": []}}
+        message = capture({"role": "assistant", "content": "x", **fields_}, here, form="litellm")
+        home = prepare([user(), message], host=here.host, dialect="gemini", model=here.model, form="litellm")
+        assert home.messages[1]["provider_specific_fields"] == {"thought_signatures": ["CANARY"]}
+        away = prepare(
+            [user(), message], host="aiplatform.googleapis.com", dialect="gemini", model=here.model, form="litellm"
+        )
+        assert away.messages[1] == {"role": "assistant", "content": "x"}
+
+    def test_an_order_that_does_not_fit_the_message_is_left_aside(self):
+        blocks = [{"type": "thinking", "thinking": text, "signature": "s"} for text in "AB"]
+        for layout in (["thinking", "text:9", "thinking"], ["thinking", "text:1"], ["text:x"]):
+            message = {
+                "role": "assistant",
+                "content": "x",
+                "thinking_blocks": blocks,
+                "provider_specific_fields": {"reasoning_layout": layout},
+            }
+            marked = capture(message, CLAUDE, form="litellm")
+            plan = prepare([user(), marked], host=CLAUDE.host, dialect="anthropic", model=CLAUDE.model, form="litellm")
+            assert (plan.messages[1]["content"], plan.messages[1]["thinking_blocks"]) == ("x", blocks)
+
+    def test_adopt_leaves_a_block_that_has_a_mark_and_marks_the_others(self):
+        blocks = [{"type": "thinking", "thinking": text, "signature": "s"} for text in "AB"]
+        marked = capture({"role": "assistant", "content": blocks[:1]}, CLAUDE)
+        both = {"role": "assistant", "content": [*marked["content"], blocks[1]]}
+        there = Origin("api.z.ai", dialect="anthropic")
+        ids = [
+            block["provider_specific_fields"]["reasoning_replay"]["id"] for block in adopt([both], there)[0]["content"]
+        ]
+        assert [identity.split("|")[0] for identity in ids] == ["api.anthropic.com", "api.z.ai"]
+
+    @pytest.mark.faulty(reason="a chunk that is none")
+    def test_a_chunk_that_is_none_costs_the_collection_and_not_the_stream(self):
+        collector = Collector(DEEPSEEK)
+        collector.feed({"choices": [{"delta": {"reasoning_content": "A"}}]})
+        collector.feed({"choices": 5})
+        collector.feed({"choices": [{"delta": {"reasoning_content": "B"}, "finish_reason": "stop"}]})
+        assert collector.result() is None
