@@ -150,14 +150,14 @@ FAULTS = {
         (
             "acme.toml:9: unknown write 'reasoning_contents' in rule 1; did you mean 'reasoning_content'? known: "
             "reasoning_content, reasoning, reasoning_text, reasoning_opaque, reasoning_details, thinking_blocks, "
-            "reasoning_items, content.thinking, content.reasoning, content.think_tags, tool_calls.extra_content, same"
+            "reasoning_items, content.thinking, tool_calls.extra_content, same"
         ),
     ),
     "a guard": (
         TOP + '[[rules]]\nwindow = "all"\nguards = ["leadblock"]\n',
         (
             "acme.toml:9: unknown guards 'leadblock' in rule 1; did you mean 'lead_block'? "
-            "known: lead_block, forced_tools, budget, no_empty, cache_point"
+            "known: lead_block, forced_tools, budget, no_empty"
         ),
     ),
     "a state of thinking": (
@@ -370,7 +370,7 @@ def test_a_rule_may_use_the_rules_of_another_file_for_its_own_models_and_dialect
     claude = parse(CLAUDE, "claude.toml")
     text = TOP + '[[rules]]\nuse = "claude"\nmodels = ["*claude*"]\ndialect = "bedrock"\nbound = ["account"]\n'
     text += (
-        'guards = ["cache_point", "budget"]\nupstream = "anthropic"\n[[rules]]\ndialect = "bedrock"\nwindow = "none"\n'
+        'guards = ["no_empty", "budget"]\nupstream = "anthropic"\n[[rules]]\ndialect = "bedrock"\nwindow = "none"\n'
     )
     host = parse(text, "acme.toml", others={"claude": claude}.get)
     assert [(rule.models, rule.window) for rule in host.rules] == [
@@ -382,7 +382,7 @@ def test_a_rule_may_use_the_rules_of_another_file_for_its_own_models_and_dialect
     used = host.rules[:3]
     assert {rule.host for rule in host.rules} == {"acme"}
     assert {(rule.dialect, rule.bound, rule.guards) for rule in used} == {
-        ("bedrock", frozenset({"prefix", "account"}), ("budget", "cache_point"))
+        ("bedrock", frozenset({"prefix", "account"}), ("budget", "no_empty"))
     }
     assert {(rule.upstream, rule.family, rule.source, rule.confidence) for rule in used} == {
         ("anthropic", "claude", ("claude",), "documented")

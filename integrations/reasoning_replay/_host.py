@@ -22,7 +22,7 @@ Scope = Literal["all_assistant", "tool_calls", "current_turn", "first_call"]
 Signature = Literal["any", "required", "forbidden"]
 Thinking = Literal["on", "off", "unset"]
 Bound = Literal["prefix", "account", "model", "upstream"]
-Guard = Literal["lead_block", "forced_tools", "budget", "no_empty", "cache_point"]
+Guard = Literal["lead_block", "forced_tools", "budget", "no_empty"]
 Carrier = Literal[
     "reasoning_content",
     "reasoning",
@@ -32,8 +32,6 @@ Carrier = Literal[
     "thinking_blocks",
     "reasoning_items",
     "content.thinking",
-    "content.reasoning",
-    "content.think_tags",
     "tool_calls.extra_content",
 ]
 Means = Literal["missing", "refused", "sealed", "prefix", "pair", "lost"]
