@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,8 @@ def test_the_demo_without_its_packages_says_what_to_install(monkeypatch, capsys)
     assert _cli.DEMO_NEEDS in capsys.readouterr().err
 
 
-def test_the_demo_ends_clean_and_shows_what_litellm_alone_breaks():
+def test_the_demo_ends_clean_within_a_minute_and_shows_what_litellm_alone_breaks():
+    start = time.monotonic()
     run = subprocess.run(
         [sys.executable, "-m", "reasoning_replay", "demo"],
         capture_output=True,
@@ -43,7 +45,9 @@ def test_the_demo_ends_clean_and_shows_what_litellm_alone_breaks():
         check=False,
         timeout=120,
     )
+    seconds = time.monotonic() - start
     assert (0, "") == (run.returncode, run.stderr)
+    assert seconds < 60
     last = run.stdout.strip().splitlines()[-1]
     assert all(word in last for word in ("leaks", "refusals", "lost"))
     assert last in README.read_text(), "the README quotes the last line"

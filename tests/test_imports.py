@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
@@ -34,6 +35,20 @@ def fresh(body: str) -> dict[str, list[str]]:
 
 def test_the_core_loads_no_framework_and_no_http_client():
     assert set() == HEAVY & set(fresh("import reasoning_replay")["modules"])
+
+
+def test_our_own_modules_are_the_smaller_part_of_the_import():
+    """A ratio, since it holds on a busy machine too: 0.27 on 2026-11-30. The milliseconds are the benchmark's."""
+    command = [sys.executable, "-I", "-X", "importtime", "-c", "import reasoning_replay"]
+    parts = []
+    for _ in range(5):
+        run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+        times = re.findall(r"import time:\s+(\d+) \|\s+(\d+) \| \s*(\S+)", run.stderr)
+        (whole,) = [int(total) for _, total, name in times if name == "reasoning_replay"]
+        parts.append(
+            sum(int(own) for own, _, name in times if name.split(".")[0] in {"reasoning_replay", "idna"}) / whole
+        )
+    assert min(parts) < 0.45, parts
 
 
 def test_the_core_reads_no_file_of_rules_until_a_rule_is_asked_for():
