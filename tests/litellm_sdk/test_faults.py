@@ -1,6 +1,7 @@
 """A fault of ours costs the reasoning of one call, never the call: each step is made to fail in turn."""
 
 import logging
+import types
 
 import litellm
 import openai
@@ -69,7 +70,10 @@ def test_a_step_that_fails_costs_the_reasoning_and_not_the_call(
     assert [] == host.refusals
 
 
-FINDINGS = ("carrier_of", "predicted_url", "hint_of", "write_body", "as_dict", "_origin", "attempt_of", "begin")
+FINDINGS = (
+    *("carrier_of", "predicted_url", "hint_of", "write_body", "as_dict", "_origin", "attempt_of", "begin"),
+    *("details_of", "is_chat", "body_of"),
+)
 BEFORE = [
     {"role": "user", "content": "How is the weather?"},
     {
@@ -122,16 +126,94 @@ def test_a_fault_in_the_hook_that_stands_in_for_a_missing_place_strips_too(kind,
 
 
 @pytest.mark.faulty(reason="that is what is tried")
-@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
-def test_a_fault_over_a_callers_client_strips_too(asynchronous, strict_hosts, install, monkeypatch):
+@pytest.mark.parametrize("name", ["forget", "is_chat"])
+def test_a_fault_over_the_notes_of_an_async_attempt_strips_and_breaks_nothing(name, strict_hosts, install, monkeypatch):
+    host = strict_hosts("deepseek")
+    install(host)
+    monkeypatch.setattr(_callback, name, _broken)
+    MODES["async"](host, BEFORE)
+    assert [] == host.refusals + canaries_in(host.last.raw.decode())
+
+
+CLIENT_STEPS = ("client_base", "details_of", "is_chat", "attempt_of", "begin", "_with")
+
+
+@pytest.mark.faulty(reason="that is what is tried")
+@pytest.mark.parametrize("mode", ["sync", "async", "stream", "async stream"])
+@pytest.mark.parametrize("step", CLIENT_STEPS)
+def test_a_fault_over_a_callers_client_strips_too(step, mode, strict_hosts, install, monkeypatch):
     host = strict_hosts("unknown")
     install(host)
-    monkeypatch.setattr(_callback.ReasoningReplay, "_for_client", _broken)
-    make = openai.AsyncOpenAI if asynchronous else openai.OpenAI
+    whole = getattr(_callback, step)
+    calls = []
+
+    def fails_once(*args, **kwargs):
+        calls.append(step)
+        return _broken() if len(calls) == 1 else whole(*args, **kwargs)
+
+    monkeypatch.setattr(_callback, step, fails_once if step == "_with" else _broken)
+    make = openai.AsyncOpenAI if "async" in mode else openai.OpenAI
     client = make(base_url=host.url, api_key="k")
-    MODES["async" if asynchronous else "sync"](host, BEFORE, client=client, api_base=None)
+    MODES[mode](host, BEFORE, client=client, api_base=None)
     close(client)
     assert [] == canaries_in(host.last.raw.decode())
+
+
+@pytest.mark.faulty(reason="that is what is tried")
+@pytest.mark.parametrize("whole", [False, True], ids=["lacks what we read", "no dataclass"])
+def test_a_context_of_another_litellm_is_no_reason_to_fail(whole, strict_hosts, install):
+    callback = install()
+    client = types.SimpleNamespace(base_url="http://127.0.0.1:9/v1")
+    notes = types.SimpleNamespace(model_call_details={"call_type": "completion"})
+    context = types.SimpleNamespace(messages=BEFORE, optional_params={}, client=client, kept="as it is")
+    if whole:
+        context = types.SimpleNamespace(**vars(context), logging=notes, model="m", custom_llm_provider="openai")
+    planned = callback.through_client(context)
+    assert "as it is" == planned.kept
+    assert [] == canaries_in(str(planned.messages))
+    assert BEFORE is context.messages
+
+
+BUILDING = ("joined_blocks", "of_one_origin", "report_of", "tell")
+
+
+@pytest.mark.faulty(reason="that is what is tried")
+@pytest.mark.parametrize("mode", ["stream", "async stream"])
+@pytest.mark.parametrize("kind", ["deepseek", "anthropic"])
+@pytest.mark.parametrize("name", BUILDING)
+def test_a_fault_while_a_stream_is_put_together_leaves_the_reply_and_the_next_call(
+    name, kind, mode, strict_hosts, install, monkeypatch
+):
+    host = strict_hosts(kind)
+    install(host)
+    called = []
+
+    def broken(*args, **kwargs):
+        called.append(name)
+        raise Broken
+
+    monkeypatch.setattr(_patches, name, broken)
+    messages = [{"role": "user", "content": "How is the weather?"}]
+    reply = MODES[mode](host, messages)
+    assert [] != called or (kind, name) == ("deepseek", "joined_blocks")  # it has no blocks
+    assert [] != canaries_in(reply.choices[0].message.reasoning_content)
+    append(messages, reply)
+    MODES[mode](host, messages)
+    assert [] == host.refusals
+
+
+@pytest.mark.faulty(reason="that is what is tried")
+def test_what_stands_in_place_of_the_list_of_callbacks_breaks_no_hook(strict_hosts, install, monkeypatch):
+    host = strict_hosts("deepseek")
+    callback = install(host)
+    body = {"model": host.model, "messages": [dict(message) for message in BEFORE]}
+    notes = {"call_type": "completion", "custom_llm_provider": "deepseek", "model": host.model}
+    notes["additional_args"] = {"complete_input_dict": body, "api_base": host.url}
+    with monkeypatch.context() as patch:
+        patch.setattr(litellm, "callbacks", None)
+        callback.log_pre_api_call(host.model, BEFORE, notes)
+    assert [] == canaries_in(str(body))
+    callback.log_pre_api_call(host.model, BEFORE, {**notes, "additional_args": 7})
 
 
 ANNOTATIONS = ("replied", "chunk_arrived", "chunk_leaves")

@@ -9,7 +9,7 @@ layer tells the next travels in LiteLLM's notes of the attempt.
 
 from __future__ import annotations
 
-import dataclasses
+import copy
 import json
 from collections.abc import Mapping
 from threading import Lock
@@ -28,7 +28,7 @@ from . import _patches
 from ._attempt import REPORT, Attempt, answering, attempt_of, begin, details_of, forget, is_ours
 from ._carriers import carrier_of, hint_of, is_chat
 from ._stream import StreamNotes
-from ._strip import as_dict, strip_body, stripped_fields, write_body
+from ._strip import as_dict, body_of, strip_wire, stripped_fields, write_body
 from ._target import client_base, custom_host, predicted_url
 from ._told import Told, tell
 
@@ -93,12 +93,19 @@ class ReasoningReplay(CustomLogger):
 
     def active(self) -> bool:
         """Whether the callback stands in `litellm.callbacks`: LiteLLM's copies elsewhere do not count."""
-        return any(each is self for each in litellm.callbacks)
+        return fail_closed("litellm", lambda: any(each is self for each in litellm.callbacks), lambda: True)
 
     # Layer 1
 
     async def async_pre_call_deployment_hook(self, kwargs: dict[str, Any], call_type: Any) -> dict[str, Any] | None:
         """Does the work of `before_dispatch` for async calls where a LiteLLM has not the place for it."""
+        return fail_closed(
+            "litellm",
+            lambda: self._deployed(kwargs, call_type),
+            lambda: _within(stripped_fields(kwargs), kwargs) if self.active() and _has_history(kwargs) else None,
+        )
+
+    def _deployed(self, kwargs: dict[str, Any], call_type: Any) -> dict[str, Any] | None:
         name = getattr(call_type, "value", call_type)
         if not is_chat({"call_type": name}):
             return None
@@ -107,7 +114,7 @@ class ReasoningReplay(CustomLogger):
             return None
         if not self.active() or "messages" not in kwargs or "model" not in kwargs:
             return None
-        return fail_closed("litellm", lambda: self._hooked(kwargs), lambda: _within(stripped_fields(kwargs), kwargs))
+        return self._hooked(kwargs)
 
     def _hooked(self, kwargs: dict[str, Any]) -> dict[str, Any]:
         asked = kwargs.get("api_base") or kwargs.get("base_url")
@@ -125,14 +132,15 @@ class ReasoningReplay(CustomLogger):
 
     def before_dispatch(self, fields: dict[str, Any]) -> dict[str, Any]:
         """The fields of one attempt at a chat completion, with what may go to its host. Changes nothing in place."""
-        details = details_of(fields.get("logging"))
-        if not isinstance(fields.get("messages"), list) or not is_chat(details):
+        if not _has_history(fields):
             return fields
-        return fail_closed(
-            "litellm", lambda: self._for_predicted(fields, begin(details)), lambda: stripped_fields(fields)
-        )
+        return fail_closed("litellm", lambda: self._for_predicted(fields), lambda: stripped_fields(fields))
 
-    def _for_predicted(self, fields: dict[str, Any], attempt: Attempt) -> dict[str, Any]:
+    def _for_predicted(self, fields: dict[str, Any]) -> dict[str, Any]:
+        details = details_of(fields.get("logging"))
+        if not is_chat(details):
+            return fields
+        attempt = begin(details)
         provider, model = str(fields.get("custom_llm_provider") or ""), str(fields.get("model") or "")
         carrier = carrier_of(provider, model)
         params = fields.get("optional_params") or {}
@@ -158,18 +166,18 @@ class ReasoningReplay(CustomLogger):
 
         LiteLLM's notes name another one in `acompletion(stream=True, client=...)`, and none with an Azure client.
         """
+        return fail_closed("litellm", lambda: self._for_client(context), lambda: _without_reasoning(context))
+
+    def _for_client(self, context: Any) -> Any:
         details, base = details_of(context.logging), client_base(context.client)
         if base is None or not is_chat(details):
             return context
-        fields = {field.name: getattr(context, field.name) for field in dataclasses.fields(context)}
-        planned = fail_closed("litellm", lambda: self._for_client(fields, base), lambda: stripped_fields(fields))
-        return context if planned is fields else type(context)(**planned)
-
-    def _for_client(self, fields: dict[str, Any], base: str) -> dict[str, Any]:
-        details = details_of(fields["logging"])
         attempt = attempt_of(details) or begin(details)
         attempt.client = base
-        return fields if attempt.plan is not None else self._for(fields, attempt, base)
+        if attempt.plan is not None:
+            return context
+        names = ("messages", "optional_params", "model", "custom_llm_provider", "logging")
+        return _with(context, self._for({name: getattr(context, name) for name in names}, attempt, base))
 
     def _prepare(
         self, messages: Any, url: str, dialect: str, model: str, params: Mapping[str, Any], hint: str | None
@@ -194,20 +202,17 @@ class ReasoningReplay(CustomLogger):
         LiteLLM swallows what is raised here and sends the body all the same, so nothing may be raised: what the
         policy would raise, layer 1 has raised.
         """
-        if not self.active() or not is_chat(kwargs):
-            return
-        extra = kwargs.get("additional_args") or {}
-        body = extra.get("complete_input_dict")
-        if not isinstance(body, dict) or not isinstance(body.get("messages"), list):
+        if not self.active():
             return
         try:
-            fail_closed(
-                "litellm",
-                lambda: self._confirm(body, extra.get("api_base"), messages, kwargs),
-                lambda: strip_body(body, kwargs),
-            )
+            fail_closed("litellm", lambda: self._before_wire(messages, kwargs), lambda: strip_wire(kwargs))
         except (_plan.MissingReasoning, BadPolicy):
-            strip_body(body, kwargs)
+            strip_wire(kwargs)
+
+    def _before_wire(self, messages: Any, details: dict[str, Any]) -> None:
+        body = body_of(details)
+        if body is not None and is_chat(details):
+            self._confirm(body, details["additional_args"].get("api_base"), messages, details)
 
     def _confirm(self, body: dict[str, Any], url: object, messages: Any, details: dict[str, Any]) -> None:
         provider, model = str(details.get("custom_llm_provider") or ""), str(details.get("model") or "")
@@ -291,6 +296,23 @@ def _origin(url: str, dialect: str, model: str) -> Origin | None:
         return Origin.from_url(url, dialect=dialect, model=model)
     except OriginError:
         return None
+
+
+def _has_history(fields: Mapping[str, Any]) -> bool:
+    return isinstance(fields.get("messages"), list)
+
+
+def _with(context: Any, fields: Mapping[str, Any]) -> Any:
+    """A copy of LiteLLM's context of an attempt, with these messages and parameters."""
+    changed = copy.copy(context)
+    for name in ("messages", "optional_params"):
+        object.__setattr__(changed, name, fields[name])  # the context is frozen
+    return changed
+
+
+def _without_reasoning(context: Any) -> Any:
+    names = ("messages", "optional_params", "model", "custom_llm_provider")
+    return _with(context, stripped_fields({name: getattr(context, name, None) for name in names}))
 
 
 def _within(fields: Mapping[str, Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:

@@ -151,12 +151,17 @@ def _base(original: Callable[..., Any], hooks: Hooks) -> Callable[..., Any]:
     @functools.wraps(original)
     def build_base_response(self: Any, chunks: Any, *args: Any, **kwargs: Any) -> Any:
         made = original(self, chunks, *args, **kwargs)
-        report = next(filter(None, map(report_of, chunks)), None) if hooks.active() else None
-        if report is not None:
-            tell(made, report)
+        if hooks.active():
+            _guarded(_tell_of, made, chunks)
         return made
 
     return build_base_response
+
+
+def _tell_of(made: Any, chunks: Any) -> None:
+    report = next(filter(None, map(report_of, chunks)), None)
+    if report is not None:
+        tell(made, report)
 
 
 def _fields(original: Callable[..., Any], hooks: Hooks) -> Callable[..., Any]:

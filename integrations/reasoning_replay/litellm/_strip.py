@@ -19,8 +19,18 @@ def stripped_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {**fields, "messages": plan.messages, "optional_params": as_dict(plan.request, params)}
 
 
-def strip_body(body: dict[str, Any], details: Mapping[str, Any]) -> None:
+def body_of(details: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The body that LiteLLM is about to send; None where it shows none with messages."""
+    extra = details.get("additional_args")
+    body = extra.get("complete_input_dict") if isinstance(extra, Mapping) else None
+    return body if isinstance(body, dict) and isinstance(body.get("messages"), list) else None
+
+
+def strip_wire(details: Mapping[str, Any]) -> None:
     """Takes all reasoning out of a body that is about to be sent."""
+    body = body_of(details)
+    if body is None:
+        return
     form = "anthropic" if _dialect_of(details) == "anthropic" else "chat"
     write_body(body, _plan(body["messages"], form, details, body))
 
