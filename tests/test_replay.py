@@ -21,6 +21,7 @@ from reasoning_replay import (
     Policy,
     adopt,
     capture,
+    load_hosts,
     prepare,
     rule_for,
 )
@@ -1042,3 +1043,24 @@ class TestDetailsOfTheDecision:
         collector.feed({"choices": 5})
         collector.feed({"choices": [{"delta": {"reasoning_content": "B"}, "finish_reason": "stop"}]})
         assert collector.result() is None
+
+
+def test_a_path_decides_with_and_without_a_scheme():
+    for url in ("https://api.z.ai/api/coding/paas/v4?x=1", "api.z.ai/api/coding/paas/v4"):
+        assert rule_for(url, "glm-5.3").window == "all"
+    assert rule_for("https://api.z.ai/api/paas/v4", "glm-5.3").window == "current_turn"
+
+
+def test_hosts_that_hold_one_key_may_have_each_others_sealed_parts_and_not_their_text(tmp_path):
+    (tmp_path / "regions.toml").write_text(
+        'id = "regions"\nhosts = ["eu.api.example", "us.api.example"]\nholder = "file"\ndialect = "anthropic"\n'
+        'source = "guess"\ndate = 2026-11-30\nconfidence = "guess"\n[[rules]]\nwindow = "all"\n'
+    )
+    policy = Policy(rules=load_hosts(tmp_path))
+    blocks = [{"type": "thinking", "thinking": "T", "signature": "s"}, {"type": "thinking", "thinking": "loose"}]
+    text = {"type": "text", "text": "x"}
+    there = Origin("eu.api.example", dialect="anthropic")
+    message = capture({"role": "assistant", "content": [*blocks, text]}, there)
+    plan = prepare([user(), message], host="us.api.example", dialect="anthropic", policy=policy)
+    assert plan.messages[1]["content"] == [blocks[0], text]
+    assert [row.reason for row in plan.report.rows] == ["own", "foreign"]

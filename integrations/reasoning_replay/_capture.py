@@ -21,6 +21,9 @@ def capture(
     Args:
         reply: a whole reply (dict or SDK object), or its message alone.
         origin: the host that was really called.
+        form: how the reply is written, where that is not the dialect's own form: `litellm`.
+        choice: which choice of the reply.
+        known: the store that notes the payloads; the process's own when none is given.
 
     Raises:
         HistoryError: not a reply of this form, or a field of the wrong type.
@@ -47,6 +50,9 @@ class Collector:
 
     A stream that was broken off gives the message so far, with nothing sealed in it. A chunk that cannot be read is a
     fault of ours: warned of once, and `result` is None, since a user's stream must not break over our bookkeeping.
+
+    Raises:
+        HistoryError: from the constructor, for a form that there is not.
     """
 
     def __init__(self, origin: Origin, *, form: str | None = None, choice: int = 0, known: Known | None = None) -> None:

@@ -1,7 +1,7 @@
 """The decision: which reasoning goes back, and why.
 
 Rule 1: all that decides is in this file; what a host wants of the request itself stands in `_guards`.
-Rule 2: this file knows no host, no wire key and no framework. It sees shapes, one rule and one request.
+Rule 2: this file knows no host and no message. It sees shapes, one rule and one request, and carriers by their names.
 Contract: `plan` gives every row a `Decision`, changes no argument, and gives the same plan for the same input.
 A decision is made once for a shape inside or outside the window and the scope of what is required, not per message.
 Reasons are codes of `_decision.REASONS`.
@@ -66,7 +66,7 @@ def plan(
     policy: Policy,
     request: Mapping[str, Any] | None = None,
 ) -> Draft:
-    """Decides every row. Changes no argument; plans nothing for its own result.
+    """Decides every row. Changes no argument; a planned list planned again stays as it is.
 
     Raises nothing: what is missing is told in `Draft.missing`, and what to do about it is the caller's policy.
     """

@@ -6,12 +6,12 @@ small table below. Table: what a host demands on assistant messages even when th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from ._guards import without_thinking
-from .forms import form_for
+from .forms import as_mapping, form_for
 
 
 class Demand(NamedTuple):
@@ -65,9 +65,7 @@ def stripped(
 
     In the anthropic dialect thinking is switched off: with it on, a tool turn without its block is refused.
     """
-    rows: Sequence[Any] = [
-        message if isinstance(message, Mapping) else message.model_dump(exclude_unset=True) for message in messages
-    ]
+    rows = [row for message in messages if (row := as_mapping(message)) is not None]
     demand, asked = demanded(host, hint, model), request if isinstance(request, Mapping) else {}
     if dialect == "chat":
         return form_for(form, dialect).strip(rows, None if _is_off(asked) else demand.fill), request

@@ -1,4 +1,4 @@
-"""Where a payload was seen to come from: digest → origins. The one mutable thing of the process.
+"""Where a payload was seen to come from: digest → origins. The one thing of the process that remembers.
 
 Holds digests and origins, never text. Bounded: the entry that was not looked at for longest goes first.
 `Known` is what the doors need of a store; stores that outlive the process satisfy it too.

@@ -1,6 +1,6 @@
 """Who produced reasoning, who may have it back, and the mark that says so.
 
-All comparing of origins is in this file: invariant 1 is the body of `accepts`.
+Whether one origin's reasoning may go to another is decided here alone: invariant 1 is the body of `accepts`.
 It knows no message, no rule file and no framework; what a rule says about reach comes in as `Reach`.
 Host names are compared exactly after `host_of`; a look-alike is another host.
 """
@@ -84,6 +84,13 @@ def _ascii(name: str, url: str) -> str:
         return idna.encode(name.lower()).decode("ascii").lower()
     except idna.IDNAError as error:
         raise OriginError(f"host {url!r}: {error}; give the name's ASCII form (xn--…)") from None
+
+
+def path_of(url: str) -> str | None:
+    """The path of a URL, without query and fragment; None where there is none."""
+    match = re.match(_URL, url if "//" in url.split("?", 1)[0] else f"//{url}")
+    path = re.split(r"[?#]", match["rest"].partition("/")[2], maxsplit=1)[0] if match else ""
+    return f"/{path}" if path != "" else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,8 +78,8 @@ class Work(NamedTuple):
 
     def goes_as_it_is(self) -> bool:
         """Whether the planned messages need nothing more on the wire: no guard, and no framework's field left."""
-        kept = (part.carrier for shape in self.draft.history.shapes for part in shape.parts)
-        return not self.choice.rule.guards and not any(carrier.startswith("psf.") for carrier in kept)
+        carriers = {part.carrier for shape in self.draft.history.shapes for part in shape.parts}
+        return not self.choice.rule.guards and not any(carrier.startswith("psf.") for carrier in carriers)
 
     def size(self, row: int, part: Part) -> int:
         """Bytes of a part; 0 where the caller has taken it out of the message since."""
@@ -99,7 +99,7 @@ class Payloads(Counter[str]):
         return f"<{len(self)} payloads>"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Plan:
     """What will be sent. `messages` goes on the wire and is never saved: it has no marks."""
 
@@ -111,6 +111,7 @@ class Plan:
     origin: Origin
     """Where the request goes: the origin of the reply to come."""
     hint: str | None = None
+    """What the integration knows of the host; for the layers after this one."""
     work: Work | None = None
     """What the plan was made of; None for the fallback's plan."""
 

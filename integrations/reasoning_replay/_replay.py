@@ -17,10 +17,10 @@ from ._fallback import stripped
 from ._faults import fail_closed, tell
 from ._history import History, HistoryError, Message, Part
 from ._known import Known, Overlay, default_store
-from ._origin import Origin, OriginError, Reach
+from ._origin import Origin, OriginError, Reach, path_of
 from ._plan import MissingReasoning, Plan, Work
 from ._report import Report
-from ._rules import BadPolicy, Choice, Policy, Rule, disable_thinking, holds_key, select, upstream_of
+from ._rules import BadPolicy, Choice, Policy, Rule, disable_thinking, has_tools, holds_key, select, upstream_of
 from .forms import Form, digest, form_for, listed
 from .hosts import builtin
 
@@ -58,7 +58,7 @@ def prepare(
     _check(request, policy)
     target = Origin(host, dialect=dialect, model=model, upstream=upstream, account=account)
     store = default_store() if known is None else known
-    plan = _prepare(messages, target, form_for(form, dialect), request, policy or _DEFAULT, hint, store, _path_of(host))
+    plan = _prepare(messages, target, form_for(form, dialect), request, policy or _DEFAULT, hint, store, path_of(host))
     tell(plan)
     return plan
 
@@ -72,11 +72,6 @@ def _check(request: object, policy: object) -> None:
         raise HistoryError(f"request: a {type(request).__name__}; allowed: a dict of the call's parameters, or None")
     if policy is not None and not isinstance(policy, Policy):
         raise BadPolicy(f"policy: a {type(policy).__name__}; allowed: a Policy, or None")
-
-
-def _path_of(host: str) -> str | None:
-    rest = host.partition("//")[2].partition("/")
-    return f"/{rest[2].partition('?')[0]}" if rest[1] else None
 
 
 def _prepare(
@@ -300,11 +295,13 @@ def rule_for(
 ) -> Rule:
     """The rule for a request, its window settled by the request's parameters and the policy.
 
+    Without `request`, the rule for a request with tools, to a model that thinks.
+
     Raises:
         OriginError: a host or dialect that cannot be read.
     """
     _check(request, policy)
     target = Origin(host, dialect=dialect, model=model)
-    used = request is None or bool(request.get("tools"))
-    choice = select(builtin(), target, request, policy=policy, hint=hint, used_tools=used, path=_path_of(host))
+    used = request is None or has_tools(request)
+    choice = select(builtin(), target, request, policy=policy, hint=hint, used_tools=used, path=path_of(host))
     return choice.rule

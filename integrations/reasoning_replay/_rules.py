@@ -49,6 +49,7 @@ __all__ = [
     "check",
     "disable_thinking",
     "find_host",
+    "has_tools",
     "holds_key",
     "select",
     "thinking_of",
@@ -158,7 +159,7 @@ def select(
     policy = policy or _DEFAULT
     host = find_host(hosts, target.host, policy=policy, hint=hint)
     thinking = thinking_of(host, request)
-    tools = used_tools if request is None else _has_tools(request)
+    tools = used_tools if request is None else has_tools(request)
     files = policy.rules + hosts if policy.rules else hosts
     for rule in _candidates(files, host, target.dialect, target.model):
         if _holds(rule.when, tools, "on" if request is None else thinking, path):
@@ -273,7 +274,8 @@ def _without_prefix(host: Host, model: str | None) -> str | None:
     return rest if first.lower() in {host.id.lower(), *map(str.lower, host.hints)} else model
 
 
-def _has_tools(request: Mapping[str, Any]) -> bool:
+def has_tools(request: Mapping[str, Any]) -> bool:
+    """Whether a request carries tools, also in its `extra_body`."""
     for place in (request, request.get("extra_body")):
         if isinstance(place, Mapping) and (place.get("tools") or place.get("functions")):
             return True

@@ -34,6 +34,7 @@ class AnthropicStream:
         if kind == "message_start":
             self._seen = True
         elif kind == "content_block_start" and isinstance(index, int):
+            self._seen = True
             self._blocks[index] = dict(as_mapping(event.get("content_block")) or {})
         elif kind == "content_block_delta" and isinstance(index, int):
             self._delta(index, as_mapping(event.get("delta")) or {})

@@ -1,0 +1,395 @@
+"""Faults on purpose: each row is a small change of the package that at least one of the quick tests must notice.
+
+python tests/mutants.py [WORD]: runs the rows whose name has WORD in a copy of the package; exits 1 when one survives.
+Part of .ci/full. A row whose text is not in the package any more is an error too: write it anew.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+HERE = Path(__file__).parent
+PACKAGE = HERE.parent / "integrations" / "reasoning_replay"
+QUICK = ("replay", "guards", "turns", "origin", "fallback", "known", "invariants")
+
+
+class Mutant(NamedTuple):
+    """One change: in a file, one text for another."""
+
+    name: str
+    file: str
+    before: str
+    after: str
+
+
+MUTANTS = (
+    Mutant(
+        "both upstreams unknown at router",
+        "_origin.py",
+        "return here is not None and here == there",
+        "return here == there",
+    ),
+    Mutant(
+        "userinfo rpartition",
+        "_origin.py",
+        'authority.rpartition("@")[2]',
+        'authority.partition("@")[2] or authority',
+    ),
+    Mutant(
+        "same_host one side only",
+        "_origin.py",
+        "any(target in names and source in names for names in reach.same_host)",
+        "any(source in names for names in reach.same_host)",
+    ),
+    Mutant(
+        "wss default port",
+        "_origin.py",
+        '"http": 80, "wss": 443, "ws": 80}',
+        '"http": 80}',
+    ),
+    Mutant(
+        "scope ignores host_turn",
+        "_engine.py",
+        "return min(history.turn_start, history.host_turn) if",
+        "return history.turn_start if",
+    ),
+    Mutant(
+        "lenient host drops own others",
+        "_engine.py",
+        "stay = set() if rule.strict else there if not there.isdisjoint(writes) else there.intersection(rule.read)",
+        "stay = set()",
+    ),
+    Mutant(
+        "strict not honoured",
+        "_engine.py",
+        "stay = set() if rule.strict else there if",
+        "stay = there if",
+    ),
+    Mutant(
+        "strip after guard",
+        "_engine.py",
+        '    if case.strip is not None:\n        return Act("drop", case.strip)\n',
+        "",
+    ),
+    Mutant(
+        "leads asks turn_start",
+        "_engine.py",
+        "if row >= history.host_turn and shape.role",
+        "if row >= history.turn_start and shape.role",
+    ),
+    Mutant(
+        "reasoning_only not a cut",
+        "_engine.py",
+        'lost or decision.remove == "reasoning_only"',
+        "lost",
+    ),
+    Mutant(
+        "unproven text is a cut",
+        "_engine.py",
+        'act.reason == "unknown_origin" and part.kind != "text" for',
+        'act.reason == "unknown_origin" for',
+    ),
+    Mutant(
+        "prefix outside reason",
+        "_engine.py",
+        'case._replace(outside="prefix")',
+        "case",
+    ),
+    Mutant(
+        "foreign vs sealed reason",
+        "_engine.py",
+        'for sealed in (False, part.kind != "text")),',
+        "for sealed in (False,)),",
+    ),
+    Mutant(
+        "filler in remove_bare",
+        "_engine.py",
+        'real = [act for act in acts if act.reason not in ("filler", "filler_dropped")]',
+        "real = list(acts)",
+    ),
+    Mutant(
+        "redacted refused",
+        "_engine.py",
+        '    ("refused", lambda part, case: part.redacted and "redacted" in case.rule.refuses),\n',
+        "",
+    ),
+    Mutant(
+        "hollow where signatures forbidden",
+        "_engine.py",
+        '    ("refused", lambda part, case: part.kind != "text" and part.hollow and case.rule.signature == "forbidden"),\n',
+        "",
+    ),
+    Mutant(
+        "own_unsigned",
+        "_engine.py",
+        'unsign = part.kind == "signed" and case.rule.signature == "forbidden"',
+        "unsign = False",
+    ),
+    Mutant(
+        "reasoning_effort stays",
+        "_guards.py",
+        '("thinking", "reasoning_effort")',
+        '("thinking",)',
+    ),
+    Mutant(
+        "function forces",
+        "_guards.py",
+        '"required", "function"})',
+        '"required"})',
+    ),
+    Mutant(
+        "empty context_management left",
+        "_guards.py",
+        "    if left:\n",
+        "    if True:\n",
+    ),
+    Mutant(
+        "usual blank",
+        "forms/chat.py",
+        'if text == "" or text.isspace() or len(fields)',
+        "if len(fields)",
+    ),
+    Mutant(
+        "usual thought id",
+        "forms/chat.py",
+        'or PSF in call or THOUGHT in call["id"]:',
+        "or PSF in call:",
+    ),
+    Mutant(
+        "usual function psf",
+        "forms/chat.py",
+        'if call["function"].__class__ is not dict or PSF in call["function"]:',
+        'if call["function"].__class__ is not dict:',
+    ),
+    Mutant(
+        "blocks on user",
+        "forms/chat.py",
+        '(("content.thinking",) if blocks else ())',
+        "()",
+    ),
+    Mutant(
+        "read keeps foreign mark",
+        "forms/chat.py",
+        "    return _unmarked(found)\n",
+        "    return dict(found)\n",
+    ),
+    Mutant(
+        "null []",
+        "forms/chat.py",
+        "content is None or content == [],",
+        "content is None,",
+    ),
+    Mutant(
+        "lead by layout",
+        "forms/chat.py",
+        "if isinstance(layout, list):",
+        "if False:",
+    ),
+    Mutant(
+        "psf carriers read",
+        "forms/chat.py",
+        "if look.litellm:\n",
+        "if False:\n",
+    ),
+    Mutant(
+        "strip tool_call_id",
+        "forms/chat.py",
+        'left["tool_call_id"] = left["tool_call_id"].split(THOUGHT, 1)[0]',
+        "pass",
+    ),
+    Mutant(
+        "strip extra parts",
+        "forms/chat.py",
+        "[without_extras(part) if extra_code(part) else part for part in parts]",
+        "parts",
+    ),
+    Mutant(
+        "cache point of removed chat message",
+        "forms/_chat_write.py",
+        "    if point is not None and out and isinstance(out[-1], Mapping)",
+        "    if False and out and isinstance(out[-1], Mapping)",
+    ),
+    Mutant(
+        "cache point on removed chunk",
+        "forms/_chat_write.py",
+        "if point is not None and kept:\n",
+        "if False:\n",
+    ),
+    Mutant(
+        "order that does not fit",
+        "forms/_chat_write.py",
+        "if block == len(blocks) and place == len(text):",
+        "if True:",
+    ),
+    Mutant(
+        "server_tool_use",
+        "forms/anthropic.py",
+        'in ("tool_use", "server_tool_use")',
+        'in ("tool_use",)',
+    ),
+    Mutant(
+        "take overwrites",
+        "forms/anthropic.py",
+        "    if _CACHE not in blocks[-1]:\n        blocks[-1]",
+        "    if True:\n        blocks[-1]",
+    ),
+    Mutant(
+        "adopt remarks",
+        "forms/anthropic.py",
+        "        and not _marked(part_of(CARRIER, 0, code), block).marked\n",
+        "",
+    ),
+    Mutant(
+        "strip empty goes",
+        "forms/anthropic.py",
+        '            if len(left["content"]) == 0 < len(message["content"]):\n                continue\n',
+        "",
+    ),
+    Mutant(
+        "strip extras",
+        "forms/anthropic.py",
+        '            left["content"] = [without_extras(block) if extra_code(block) else block for block in left["content"]]\n',
+        "",
+    ),
+    Mutant(
+        "read keeps mark",
+        "forms/anthropic.py",
+        "content = [_unmarked(as_mapping(block) or {}) for block in content]",
+        "content = [dict(as_mapping(block) or {}) for block in content]",
+    ),
+    Mutant(
+        "by_count unlimited",
+        "_replay.py",
+        "return origins if left[payload] >= 0 else frozenset()",
+        "return origins if payload in kept else frozenset()",
+    ),
+    Mutant(
+        "resolve from front",
+        "_replay.py",
+        "for row in range(len(rows) - 1, -1, -1):\n        shape = found[row]",
+        "for row in range(len(rows)):\n        shape = found[row]",
+    ),
+    Mutant(
+        "unmarked skipped",
+        "_replay.py",
+        "_resolve(_unmarked(shape.view(rows, None)), rows",
+        "_resolve(shape.view(rows, None), rows",
+    ),
+    Mutant(
+        "confirm trusts",
+        "_replay.py",
+        'strict = replace(policy, unknown_origin="drop")',
+        "strict = policy",
+    ),
+    Mutant(
+        "report of the wire",
+        "_replay.py",
+        "return replace(confirmed, report=plan.work.report(target, confirmed.kept))",
+        "return confirmed",
+    ),
+    Mutant(
+        "collector fault",
+        "_capture.py",
+        "    def _give_up(self) -> None:\n        self._stream = None",
+        "    def _give_up(self) -> None:\n        pass",
+    ),
+    Mutant(
+        "LRU",
+        "_known.py",
+        "            self._items.move_to_end(digest)\n",
+        "",
+    ),
+    Mutant(
+        "MAX_ORIGINS",
+        "_known.py",
+        "if origin not in known and len(known) < MAX_ORIGINS:",
+        "if origin not in known:",
+    ),
+    Mutant(
+        "foreign hosts are accepted",
+        "_origin.py",
+        "    if not _one_host(target.host, source.host, reach, sealed=sealed):\n        return False\n",
+        "",
+    ),
+    Mutant(
+        "the dialect of sealed parts is not asked",
+        "_origin.py",
+        "    if target.dialect != source.dialect:\n        return False\n",
+        "",
+    ),
+    Mutant(
+        "a broken mark is read",
+        "_origin.py",
+        "if len(parts) != 5 or checksum != ",
+        "if len(parts) != 5 or checksum == ",
+    ),
+    Mutant(
+        "the window is not asked", "_engine.py", '    if not inside:\n        return Act("drop", case.outside)\n', ""
+    ),
+    Mutant("nothing is filled", "_engine.py", "fill = _fill(case) if lacks else None", "fill = None"),
+    Mutant(
+        "the mark stays",
+        "forms/chat.py",
+        "for key in (PSF, TURN) if key in keys)",
+        "for key in (TURN,) if key in keys)",
+    ),
+    Mutant("a fault goes up", "_faults.py", "    except Exception as error:", "    except ZeroDivisionError as error:"),
+    Mutant(
+        "a strip of the fallback forgets blocks",
+        "forms/chat.py",
+        "if block_code(part) is None]\n            left",
+        "if True]\n            left",
+    ),
+)
+
+
+UNCHANGED = Mutant("nothing at all", "__init__.py", "", "")
+
+
+def survives(mutant: Mutant, copy: Path) -> bool:
+    """Whether every quick test passes with the change."""
+    path = copy / "reasoning_replay" / mutant.file
+    whole = path.read_text()
+    if mutant.before not in whole:
+        raise SystemExit(f"{mutant.name}: its text is not in {mutant.file} any more")
+    path.write_text(whole.replace(mutant.before, mutant.after))
+    try:
+        tests = [f"tests/test_{name}.py" for name in QUICK]
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests],
+            cwd=HERE.parent,
+            env={**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    finally:
+        path.write_text(whole)
+    return done.returncode == 0
+
+
+def main() -> int:
+    wanted = sys.argv[1] if len(sys.argv) > 1 else ""
+    rows = [mutant for mutant in MUTANTS if wanted in mutant.name]
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder)
+        shutil.copytree(PACKAGE, copy / "reasoning_replay", ignore=shutil.ignore_patterns("__pycache__"))
+        if not survives(UNCHANGED, copy):
+            raise SystemExit("the quick tests fail without any change; mend them first")
+        alive = []
+        for mutant in rows:
+            lives = survives(mutant, copy)
+            alive += [mutant.name] * lives
+            print(f"{'SURVIVED' if lives else 'killed  '} {mutant.file}: {mutant.name}", flush=True)
+    print(f"{len(rows) - len(alive)} passed, {len(alive)} failed")
+    return 1 if alive or not rows else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
