@@ -236,13 +236,13 @@ def test_where_somebody_wrapped_a_patch_ours_stays_and_does_nothing(strict_hosts
         litellm.main.CompletionDispatchContext = bare
 
 
-def test_the_proxys_handler_is_made_when_it_is_asked_for():
+def test_asking_the_module_for_a_name_patches_nothing_and_raises_nothing():
     before = standing()
-    handler = reasoning_replay.litellm.proxy_handler_instance
-    assert isinstance(handler, ReasoningReplay)
-    assert before != standing()
-    with pytest.raises(AttributeError, match="no attribute 'proxy_handler'"):
-        _ = reasoning_replay.litellm.proxy_handler
+    for name in ("proxy_handler_instance", "proxy_handler", "__wrapped__"):
+        assert not hasattr(reasoning_replay.litellm, name)
+    assert before == standing()
+    ReasoningReplay(Policy(missing="leave"))
+    assert not hasattr(reasoning_replay.litellm, "proxy_handler_instance")
 
 
 def test_what_layer_one_leaves_in_the_logs_can_be_copied_and_shows_nothing(strict_hosts, install):
