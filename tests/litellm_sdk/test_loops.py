@@ -44,6 +44,36 @@ def test_a_tool_loop_is_whole_at_every_host(name, mode, strict_hosts, install):
     assert [] == host.lost()
 
 
+OFF = {"thinking": {"type": "disabled"}}
+NO_TOOLS = {"tools": None}
+OWN, EMPTY, NONE = "own", "", None
+SECOND_TURNS = {
+    "V4 with tools": ("deepseek", {}, {}, [OWN] * 5),
+    "V4 without tools": ("deepseek", NO_TOOLS, NO_TOOLS, [EMPTY]),
+    "V4, tools in the first turn only": ("deepseek", {}, NO_TOOLS, [EMPTY] * 3),
+    "V4, thinking never on": ("deepseek", OFF, OFF, [NONE] * 5),
+    "V4, thinking disabled in the second turn": ("deepseek", {}, OFF, [NONE] * 5),
+    "V3.2": ("deepseek-v3.2", {}, {}, [NONE] * 3 + [OWN] * 2),
+    "R1": ("deepseek-r1", {}, {}, [NONE] * 5),
+}
+"""Which host, what the calls of the first and of the second turn carry, and each reply's reasoning in the last body."""
+
+
+@pytest.mark.parametrize("mode", QUICK)
+@pytest.mark.parametrize("case", SECOND_TURNS)
+def test_deepseek_gets_what_its_model_and_the_request_ask_for(case, mode, strict_hosts, install):
+    name, first, second, expected = SECOND_TURNS[case]
+    host = strict_hosts(name)
+    install(host)
+    messages = []
+    for text, more in (("one", first), ("two", second)):
+        turn(mode, host, messages, text, **more)
+    written = [m.get("reasoning_content") for m in messages if not isinstance(m, dict)]
+    sent = [m.get("reasoning_content") for m in host.last.messages if m["role"] == "assistant"]
+    assert [] == [status for status in statuses(host) if status != 200]
+    assert [said if want == OWN else want for said, want in zip(written, expected, strict=False)] == sent
+
+
 def _away_and_back(mode, first, second):
     """Two steps at the first host, one at the second in the middle of the loop, the rest at the first."""
     messages = [{"role": "user", "content": "How is the weather?"}]
