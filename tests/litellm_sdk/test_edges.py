@@ -42,12 +42,17 @@ def test_missing_raise_names_index_and_host_before_any_request(mode, strict_host
     assert [] == host.requests
 
 
-@pytest.mark.parametrize("mode", ["sync", "async"])
-def test_without_the_place_for_it_missing_raise_holds_for_async_calls_alone(mode, strict_hosts, install, monkeypatch):
+@pytest.fixture
+def no_dispatch(monkeypatch):
+    """A LiteLLM that has not the place through which every request goes."""
     rows = tuple(
         row._replace(place="litellm.main:Gone") if "Dispatch" in row.place else row for row in _patches.PATCHES
     )
     monkeypatch.setattr(_patches, "PATCHES", rows)
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_without_the_place_for_it_missing_raise_holds_for_async_calls_alone(mode, strict_hosts, install, no_dispatch):
     host = strict_hosts("deepseek")
     install(host, missing="raise")
     if mode == "async":
@@ -57,6 +62,17 @@ def test_without_the_place_for_it_missing_raise_holds_for_async_calls_alone(mode
     else:  # the warning at construction has said so; nothing leaks, and the host is served
         MODES[mode](host, BARE)
         assert [] == host.refusals
+
+
+@pytest.mark.parametrize("mode", ["sync", "positional", "stream", "async", "async stream"])
+@pytest.mark.parametrize("kind", ["unknown", "deepseek", "openrouter", "anthropic"])
+def test_trust_in_what_bears_no_mark_is_no_trust_in_what_another_host_signed(
+    kind, mode, no_dispatch, strict_hosts, install
+):
+    host = strict_hosts(kind)
+    install(host, unknown_origin="trust")
+    MODES[mode](host, adopt(UNMARKED, Origin("elsewhere.example"), form="litellm"))
+    assert [] == host.refusals + canaries_in(host.last.raw.decode())
 
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
