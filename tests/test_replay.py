@@ -971,6 +971,10 @@ class TestDetailsOfTheDecision:
     def test_a_bare_message_with_a_blank_filler_was_never_more_and_stays(self):
         bare = {"role": "assistant", "content": "", "reasoning_content": ""}
         assert to_deepseek([user(), bare]).messages[1] == bare
+        assert prepare([user(), bare], host="api.groq.com", model="x").messages[1] == {
+            "role": "assistant",
+            "content": "",
+        }
 
     def test_where_signatures_are_refused_text_stays_alone_and_what_is_hollow_goes(self):
         here = Origin("localhost:11434", dialect="anthropic", model="qwen3")
