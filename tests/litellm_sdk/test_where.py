@@ -27,6 +27,46 @@ OVERRIDES = {
     "DEEPSEEK_API_BASE": ("deepseek", None, lambda host, patch: patch.setenv("DEEPSEEK_API_BASE", host.url)),
     "GROQ_API_BASE": ("groq", None, lambda host, patch: patch.setenv("GROQ_API_BASE", host.url)),
     "MOONSHOT_API_BASE": ("moonshot", None, lambda host, patch: patch.setenv("MOONSHOT_API_BASE", host.url)),
+    "CEREBRAS_API_BASE": ("cerebras", None, lambda host, patch: patch.setenv("CEREBRAS_API_BASE", host.url)),
+    "MISTRAL_AZURE_API_BASE": ("mistral", None, lambda host, patch: patch.setenv("MISTRAL_AZURE_API_BASE", host.url)),
+    "HOSTED_VLLM_API_BASE": (
+        "unknown",
+        "hosted_vllm/m",
+        lambda host, patch: patch.setenv("HOSTED_VLLM_API_BASE", host.url),
+    ),
+    "the global, vLLM": ("unknown", "hosted_vllm/m", lambda host, patch: patch.setattr(litellm, "api_base", host.url)),
+    "FIREWORKS_API_BASE": (
+        "unknown",
+        "fireworks_ai/m",
+        lambda host, patch: patch.setenv("FIREWORKS_API_BASE", host.url),
+    ),
+    "TOGETHER_AI_API_BASE": (
+        "unknown",
+        "together_ai/m",
+        lambda host, patch: patch.setenv("TOGETHER_AI_API_BASE", host.url),
+    ),
+    "ZAI_API_BASE": ("unknown", "zai/m", lambda host, patch: patch.setenv("ZAI_API_BASE", host.url)),
+    "LM_STUDIO_API_BASE": ("unknown", "lm_studio/m", lambda host, patch: patch.setenv("LM_STUDIO_API_BASE", host.url)),
+    "the global, LM Studio": (
+        "unknown",
+        "lm_studio/m",
+        lambda host, patch: patch.setattr(litellm, "api_base", host.url),
+    ),
+    "AZURE_API_BASE": (
+        "unknown",
+        "azure/m",
+        lambda host, patch: patch.setenv("AZURE_API_BASE", host.url) or {"api_version": "2024-10-21"},
+    ),
+    "the global, Azure": (
+        "unknown",
+        "azure/m",
+        lambda host, patch: patch.setattr(litellm, "api_base", host.url) or {"api_version": "2024-10-21"},
+    ),
+    "base_url, cerebras": ("cerebras", None, lambda host, patch: {"base_url": host.url}),
+    "base_url, deepseek": ("deepseek", None, lambda host, patch: {"base_url": host.url}),
+    "base_url, groq": ("groq", None, lambda host, patch: {"base_url": host.url}),
+    "base_url, mistral": ("mistral", None, lambda host, patch: {"base_url": host.url}),
+    "base_url, anthropic": ("anthropic", None, lambda host, patch: {"base_url": host.url}),
     "the alias map": (
         "unknown",
         "short",
@@ -34,13 +74,23 @@ OVERRIDES = {
     ),
 }
 DEFAULTS = {
-    "unknown": "https://api.openai.com",
+    "openai": "https://api.openai.com",
+    "short": "https://api.openai.com",
     "anthropic": "https://api.anthropic.com",
     "openrouter": "https://openrouter.ai",
     "deepseek": "https://api.deepseek.com",
     "groq": "https://api.groq.com",
     "moonshot": "https://api.moonshot.ai",
+    "cerebras": "https://api.cerebras.ai",
+    "mistral": "https://api.mistral.ai",
+    "fireworks_ai": "https://api.fireworks.ai",
+    "together_ai": "https://api.together.ai",
+    "zai": "https://api.z.ai",
+    "hosted_vllm": "https://vllm.example",
+    "lm_studio": "https://studio.example",
+    "azure": "https://mine.openai.azure.com",
 }
+"""LiteLLM's prefix -> where its calls go, or might, when nothing moves them."""
 BLOCK = {"type": "thinking", "thinking": "CANARY-written-elsewhere", "signature": "c2lnbmVk"}
 CALL = {"id": "call_1", "type": "function", "function": {"name": "get_weather", "arguments": "{}"}}
 
@@ -72,7 +122,7 @@ def test_the_default_hosts_reasoning_does_not_follow_an_override(
     host, named = _sent_to(override, strict_hosts, install, monkeypatch)
     kind = host.kind
     dialect = "anthropic" if kind == "anthropic" else "chat"
-    messages = history_of(Origin(DEFAULTS[kind], dialect=dialect, model=host.model))
+    messages = history_of(Origin(DEFAULTS[named["model"].split("/")[0]], dialect=dialect, model=host.model))
     _call(asynchronous, {**named, "messages": messages})
     assert b"CANARY-written-elsewhere" not in host.last.raw
     assert [] == host.refusals
@@ -85,6 +135,22 @@ def test_behind_an_override_a_hosts_own_reasoning_comes_back(override, strict_ho
     while append(messages, litellm.completion(**{**named, "messages": messages})):
         pass
     assert [] == host.refusals + host.lost()
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("place", ["OLLAMA_API_BASE", "the global"])
+def test_ollamas_bases_move_no_reasoning_either(place, asynchronous, strict_hosts, install, monkeypatch):
+    host = strict_hosts("unknown")
+    install(host)
+    if place == "the global":
+        monkeypatch.setattr(litellm, "api_base", host.url)
+    else:
+        monkeypatch.setenv(place, host.url)
+    messages = history_of(Origin("http://localhost:11434", dialect="ollama", model="m"))
+    with pytest.raises(litellm.exceptions.NotFoundError):  # a strict host speaks no Ollama; what it got is what counts
+        _call(asynchronous, {"model": "ollama_chat/m", "messages": messages, "tools": TOOLS, "max_retries": 0})
+    assert 3 == len(host.last.messages)
+    assert [] == canaries_in(host.last.raw.decode())
 
 
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
