@@ -369,9 +369,7 @@ window = "none"
 def test_a_rule_may_use_the_rules_of_another_file_for_its_own_models_and_dialect():
     claude = parse(CLAUDE, "claude.toml")
     text = TOP + '[[rules]]\nuse = "claude"\nmodels = ["*claude*"]\ndialect = "bedrock"\nbound = ["account"]\n'
-    text += (
-        'guards = ["no_empty", "budget"]\nupstream = "anthropic"\n[[rules]]\ndialect = "bedrock"\nwindow = "none"\n'
-    )
+    text += 'guards = ["no_empty", "budget"]\nupstream = "anthropic"\n[[rules]]\ndialect = "bedrock"\nwindow = "none"\n'
     host = parse(text, "acme.toml", others={"claude": claude}.get)
     assert [(rule.models, rule.window) for rule in host.rules] == [
         (("*claude*",), "none"),
