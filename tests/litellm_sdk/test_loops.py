@@ -235,17 +235,18 @@ def test_the_callers_objects_stay_as_they_are(mode, strict_hosts, install):
     assert before == json.dumps(asked)
 
 
-def test_turn_notes_reach_no_wire_and_are_heeded(strict_hosts, install):
+@pytest.mark.parametrize("mode", ["sync", "stream", "async", "async stream"])
+def test_turn_notes_reach_no_wire_and_are_heeded(mode, strict_hosts, install):
     host = strict_hosts("unknown", steps=2)
     install(host)
     messages = [{"role": "user", "content": "q"}]
-    append(messages, MODES["sync"](host, messages))
+    append(messages, MODES[mode](host, messages))
     messages.append({"role": "user", "content": "a note of the machine", "turn": False})
-    append(messages, MODES["sync"](host, messages))
+    append(messages, MODES[mode](host, messages))
     assert b'"turn"' not in host.last.raw
     assert [] == host.lost()
     messages.append({"role": "user", "content": "really new", "turn": True})
-    MODES["sync"](host, messages)
+    MODES[mode](host, messages)
     assert b"CANARY" not in host.last.raw
 
 
