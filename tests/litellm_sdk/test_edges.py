@@ -361,3 +361,50 @@ def test_a_reply_without_reasoning_is_left_as_it_came(strict_hosts, install):
     install(host)
     with_line = MODES["sync"](host, [{"role": "user", "content": "q"}]).choices[0].message
     assert sorted(bare.model_dump()) == sorted(with_line.model_dump())
+
+
+POINT = {"cache_control": {"type": "ephemeral"}}
+SEEN = {"type": "thinking", "thinking": "CANARY-of-nobody", "signature": "c2ln"}
+QUESTION, NEXT = {"role": "user", "content": "q"}, {"role": "user", "content": "r"}
+CACHED = {
+    "on a block that goes": [
+        QUESTION,
+        {"role": "assistant", "content": [{**SEEN, **POINT}, {"type": "text", "text": "a"}]},
+    ],
+    "on the text beside it": [
+        QUESTION,
+        {"role": "assistant", "content": [SEEN, {"type": "text", "text": "a", **POINT}]},
+    ],
+    "on a message that goes": [
+        QUESTION,
+        {"role": "assistant", "content": "", "reasoning_content": "CANARY-x", **POINT},
+    ],
+    "on the question before": [{**QUESTION, **POINT}, {"role": "assistant", "content": "a", "thinking_blocks": [SEEN]}],
+}
+"""Where a cache point stands, and a history that another host wrote."""
+BEFORE_IT = {"on a block that goes": "a", "on the text beside it": "a"}
+
+
+@pytest.mark.parametrize("mode", ["sync", "async", "stream", "async stream"])
+@pytest.mark.parametrize(
+    ("kind", "model"),
+    [("anthropic", "claude-sonnet-4-5"), ("openrouter", "anthropic/claude-sonnet-4-5"), ("unknown", "m")],
+)
+@pytest.mark.parametrize("place", CACHED)
+def test_a_cache_point_stays_when_what_bears_it_goes(place, kind, model, mode, strict_hosts, install):
+    host = strict_hosts(kind)
+    install(host)
+    messages = adopt([*CACHED[place], NEXT], Origin("elsewhere.example"), form="litellm")
+    MODES[mode](host, messages, tools=None, model=target(host, model)["model"])
+    assert [] == host.refusals + canaries_in(host.last.raw.decode())
+    assert [BEFORE_IT.get(place, "q")] == list(_cached_texts(host.last.messages))
+
+
+def _cached_texts(messages):
+    """The texts that bear a cache point on the wire, themselves or by their message."""
+    for message in messages:
+        content = message["content"]
+        if "cache_control" in message:
+            yield content if isinstance(content, str) else content[-1]["text"]
+        if isinstance(content, list):
+            yield from (part["text"] for part in content if "cache_control" in part)
