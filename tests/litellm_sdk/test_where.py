@@ -9,7 +9,6 @@ import pytest
 from litellm_calls import MODES, TOOLS, append, close, collected, go_on, run, target
 from reasoning_replay import Origin, adopt
 from reasoning_replay._origin import host_of
-from reasoning_replay.litellm import _callback
 from reasoning_replay.litellm._carriers import carrier_of
 from reasoning_replay.litellm._target import predicted_url
 from reasoning_replay.testing import canaries_in
@@ -169,28 +168,6 @@ def test_a_clients_own_base_wins_and_is_seen(asynchronous, strict_hosts, install
     _call(asynchronous, {**named, "messages": messages})
     close(client)
     assert [] == there.lost()
-
-
-@pytest.mark.parametrize("mode", ["sync", "async", "stream", "async stream"])
-@pytest.mark.parametrize("kind", ["unknown", "deepseek", "anthropic"])
-def test_where_the_host_was_predicted_wrong_its_reasoning_goes_before_the_wire(
-    kind, mode, strict_hosts, install, monkeypatch
-):
-    host = strict_hosts(kind)
-    install(host)
-    monkeypatch.setattr(_callback, "predicted_url", lambda *given: "https://wrong.example/v1")
-    dialect = "anthropic" if kind == "anthropic" else "chat"
-    MODES[mode](host, history_of(Origin("wrong.example", dialect=dialect, model=host.model)))
-    assert [] == host.refusals + canaries_in(host.last.raw.decode())
-
-
-@pytest.mark.parametrize("mode", ["sync", "async", "stream", "async stream"])
-def test_where_the_host_was_predicted_wrong_its_own_reasoning_comes_back(mode, strict_hosts, install, monkeypatch):
-    host = strict_hosts("unknown")
-    install(host)
-    monkeypatch.setattr(_callback, "predicted_url", lambda *given: "https://wrong.example/v1")
-    go_on(mode, host, [{"role": "user", "content": "How is the weather?"}])
-    assert [] == host.refusals + host.lost()
 
 
 THROUGH_IT = ("openai/m", "custom_openai/m", "moonshot/kimi-k2.6", "zai/glm-5", "cerebras/gpt-oss-120b", "lm_studio/m")
