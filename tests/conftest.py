@@ -11,8 +11,12 @@ import traceback
 from importlib.util import find_spec
 
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # before LiteLLM is imported: it would fetch a price list
+os.environ["LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS"] = "True"  # and a list of headers
 
 import pytest
+
+if find_spec("hypothesis") is not None:
+    import hypothesis  # noqa: F401 - late, in the middle of a run, its plugin has broken CPython 3.11.7's ast.parse
 
 HAS_HOSTS = all(find_spec(name) is not None for name in ("starlette", "uvicorn", "deepseek_recipe", "mistral_common"))
 """Whether the extra `testing` is installed. The core's own tests run without it."""

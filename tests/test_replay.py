@@ -940,6 +940,12 @@ class TestCachePoints:
         plan = prepare([user(), capture(lone, Origin("api.z.ai")), user()], host="somewhere.example", form="litellm")
         assert plan.messages == [{**user(), "cache_control": self.POINT}, user()]
 
+    def test_it_moves_from_a_part_of_a_message_that_goes(self):
+        block = {"type": "thinking", "thinking": "F", "signature": "s", "cache_control": self.POINT}
+        lone = capture({"role": "assistant", "content": [block]}, Origin("api.z.ai"))
+        plan = prepare([user(), lone, user()], host="somewhere.example", form="litellm")
+        assert plan.messages == [{**user(), "cache_control": self.POINT}, user()]
+
 
 class TestDetailsOfTheDecision:
     def test_the_scope_of_the_fill_is_the_hosts_own_turn_and_not_ours(self):

@@ -272,7 +272,12 @@ def _with_plain_id(message: Any, renamed: Mapping[str, str]) -> Any:
 
 
 def _keep_cache_point(message: Mapping[str, Any], out: list[Any]) -> None:
-    """A message that is left out hands its cache point to the one before it."""
-    point = message.get("cache_control")
-    if point is not None and out and isinstance(out[-1], Mapping) and "cache_control" not in out[-1]:
-        out[-1] = {**out[-1], "cache_control": point}
+    """A message that is left out hands its cache point, its own or its last part's, to the one before it."""
+    content = message.get("content")
+    parts = [plain(part) for part in content] if isinstance(content, list) else []
+    points = [part[_CACHE] for part in (*parts, message) if isinstance(part, Mapping) and _CACHE in part]
+    if points and out and isinstance(out[-1], Mapping) and _CACHE not in out[-1]:
+        out[-1] = {**out[-1], _CACHE: points[-1]}
+
+
+_CACHE = "cache_control"
