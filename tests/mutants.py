@@ -212,7 +212,7 @@ MUTANTS = (
     Mutant(
         "cache point of removed chat message",
         "forms/_chat_write.py",
-        "    if point is not None and out and isinstance(out[-1], Mapping)",
+        "    if points and out and isinstance(out[-1], Mapping)",
         "    if False and out and isinstance(out[-1], Mapping)",
     ),
     Mutant(

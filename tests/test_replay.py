@@ -354,6 +354,8 @@ class TestBareMessages:
         own = capture({"role": "assistant", "content": None, "reasoning_content": "OWN"}, DEEPSEEK)
         plan = to_deepseek([user(), own, user("b")])
         assert plan.messages[1] == {"role": "assistant", "content": "", "reasoning_content": "OWN"}
+        listed = capture({"role": "assistant", "content": [], "reasoning_content": "OWN"}, DEEPSEEK)
+        assert to_deepseek([user(), listed, user("b")]).messages == plan.messages
 
     def test_where_the_host_refuses_that_it_is_left_out_too(self):
         block = {"type": "thinking", "thinking": "OWN", "signature": "s"}
