@@ -1076,3 +1076,12 @@ def test_hosts_that_hold_one_key_may_have_each_others_sealed_parts_and_not_their
     plan = prepare([user(), message], host="us.api.example", dialect="anthropic", policy=policy)
     assert plan.messages[1]["content"] == [blocks[0], text]
     assert [row.reason for row in plan.report.rows] == ["own", "foreign"]
+
+
+def test_a_list_that_stays_as_it_is_leaves_its_message_shared():
+    trust = Policy(unknown_origin="trust")
+    blocks = [{"type": "thinking", "thinking": "T", "signature": "s"}]
+    details = [{"type": "reasoning.text", "text": "T"}]
+    for fields_ in ({"thinking_blocks": blocks}, {"reasoning_details": details}):
+        messages = [user(), {"role": "assistant", "content": "x", **fields_}]
+        assert prepare(messages, host="somewhere.example", form="litellm", policy=trust).messages is messages

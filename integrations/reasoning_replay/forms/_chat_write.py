@@ -82,7 +82,7 @@ def _edit_for(shape: Message, decision: Decision) -> _Edit:
     keys = [*(name for name, _ in gone), *shape.spare]
     steps = [
         *(_RENAMES.get(act.to, _rename)(name, act.to) for name, act in gone if act.to is not None),
-        *(step for name, acts in lists.items() if acts for step in _list_steps(name, acts)),
+        *(step for name, acts in lists.items() if acts for step in _list_steps(name, acts, PSF in shape.spare)),
         *([_keep_fields(fields)] if fields else ()),
         *([_put(*decision.fill)] if decision.fill is not None else ()),
         *([_blank_content] if decision.blank_content else ()),
@@ -94,8 +94,8 @@ def _edit_for(shape: Message, decision: Decision) -> _Edit:
     return _Edit(drop, tuple(steps), only=drop[0] if len(drop) == 1 and not steps else None)
 
 
-def _list_steps(name: str, acts: dict[int, Act]) -> list[Step]:
-    """Steps for a carrier that is a list."""
+def _list_steps(name: str, acts: dict[int, Act], lifts: bool) -> list[Step]:
+    """Steps for a carrier that is a list; none where it stays. `lifts`: it may sit in the framework's field."""
     if name == _ORDERED_FROM and any(act.to is not None for act in acts.values()):
         return [_in_order(acts)]
     dropped = frozenset(item for item, act in acts.items() if act.action == "drop")
@@ -107,7 +107,8 @@ def _list_steps(name: str, acts: dict[int, Act]) -> list[Step]:
         gone = dropped.union(moved)
         texts = [_as_string(name, sorted(moved), next(iter(moved.values())))] if moved else []
         return [*texts, *([_filter_content(gone, unsigned)] if gone or unsigned else ())]
-    return [_filter_list(BY_NAME[name].key, dropped, unsigned, lift=name == "reasoning_details")]
+    stays = not dropped and not unsigned and not (lifts and name == "reasoning_details")
+    return [] if stays else [_filter_list(BY_NAME[name].key, dropped, unsigned)]
 
 
 def _rename(source: str, target: str) -> Step:
@@ -165,15 +166,14 @@ def _keep_fields(names: tuple[str, ...]) -> Step:
     return step
 
 
-def _filter_list(key: str, dropped: frozenset[int], unsigned: frozenset[int], *, lift: bool) -> Step:
+def _filter_list(key: str, dropped: frozenset[int], unsigned: frozenset[int]) -> Step:
     """Keeps the own items of a list; a list that sits in `provider_specific_fields` is lifted to its own key."""
 
     def step(message: Mapping[str, Any], copy: dict[str, Any]) -> None:
         items = message[key] if key in message else message[PSF][key]
         kept = _kept(items, dropped, unsigned)
         if kept:
-            if lift or dropped or unsigned:
-                copy[key] = kept if dropped or unsigned else items
+            copy[key] = kept if dropped or unsigned else items
         else:
             copy.pop(key, None)
 
