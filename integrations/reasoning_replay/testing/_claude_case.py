@@ -44,6 +44,13 @@ class Memory:
 
     by_key: dict[str, Sent] = field(default_factory=dict)
     """Opaque string or call id to the reply that it came in."""
+    by_id: dict[str, Any] = field(default_factory=dict)
+    """What a dialect with ids of its own remembers under them."""
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.by_key.clear()
+        self.by_id.clear()
 
     def note(self, parts: Sequence[Part], case: Case) -> None:
         """Remember one reply to one request. Unsigned thinking is not remembered: the real host never sends it."""
@@ -61,6 +68,9 @@ class Case(NamedTuple):
     headers: Mapping[str, str]
     issuer: Issuer
     memory: Memory
+    path: str = ""
+    named: str = ""
+    """The model that the path names, where it does."""
 
     @property
     def messages(self) -> list[Mapping[str, Any]]:
@@ -69,8 +79,8 @@ class Case(NamedTuple):
 
     @property
     def model(self) -> str:
-        """The model's name."""
-        return str(self.body.get("model", ""))
+        """The model's name: in the body, else in the path."""
+        return str(self.body.get("model") or self.named)
 
     @property
     def mode(self) -> str | None:

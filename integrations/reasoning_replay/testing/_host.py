@@ -11,13 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, Final
 
-from . import _claude_voice, _judges, _openrouter, _voices
-from ._claude_case import ADAPTIVE, MANUAL, Case, Memory, content_of
+from . import _judges, _openrouter
+from ._claude_case import Case, Memory
+from ._dialect import NO_BODY, Saying
+from ._dialects import DIALECTS
 from ._judges import FILLERS
-from ._law import MARK, Refusal, Verdict, calls_of, matches
-from ._script import Issuer, Part, Reply, Script, Sealed, Turn, reply_for, step_of
+from ._law import MARK, Refusal, Verdict, matches
+from ._script import Issuer, Part, Script, Sealed, Turn, reply_for
 from ._server import Answer, Server
 from ._strict import JUDGES, Judge
 from ._voices import Voice
@@ -43,8 +45,13 @@ class Captured:
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """The messages of the body."""
-        return list(self.json["messages"])
+        """The history in the body as it stands there: messages, items or contents."""
+        history = next(self.json[key] for key in HISTORY if key in self.json)
+        return list(history) if isinstance(history, list) else [{"role": "user", "content": history}]
+
+
+HISTORY: Final = ("messages", "input", "contents")
+"""The key of the history, by dialect."""
 
 
 class StrictHost:
@@ -62,6 +69,7 @@ class StrictHost:
                 "install it with: pip install 'reasoning-replay[testing]'"
             )
         self.kind, self.judge = name, judge
+        self._speaks = DIALECTS[judge.dialect]
         self.options: dict[str, Any] = {**judge.options, **options}
         self._defaults = (script, steps, dict(self.options))
         self.script, self.steps = script, steps
@@ -89,11 +97,11 @@ class StrictHost:
     @property
     def endpoint(self) -> str:
         """The full URL that a client ends up calling."""
-        return self.url + self.judge.route
+        return self.url + self.judge.route.format(model=self.model)
 
     @property
     def dialect(self) -> str:
-        """`chat` or `anthropic`."""
+        """A name of the table of dialects: `chat`, `anthropic`, …"""
         return self.judge.dialect
 
     @property
@@ -132,8 +140,8 @@ class StrictHost:
         A reply is known by the ids of its calls, or by the default model's own last line. Reasoning under a key that the
         host does not read is lost.
         """
-        said = [m for m in (request or self.last).messages if m.get("role") == "assistant"]
-        written = [(json.dumps(m), json.dumps({key: m[key] for key in self.judge.reads if key in m})) for m in said]
+        said = [row for row in self.rows(request or self.last) if self._speaks.is_said(row)]
+        written = [(json.dumps(row), self._speaks.readable(row, self.judge.reads)) for row in said]
         return [
             word
             for sign, words in dict(self._issuer.replies).items()
@@ -142,6 +150,10 @@ class StrictHost:
             for word in words
             if word not in readable
         ]
+
+    def rows(self, request: Captured) -> list[dict[str, Any]]:
+        """A request's history, one row a message; where one reply is many items, one row a reply."""
+        return self._speaks.rows(request.json)
 
     def reset(self, *, script: Script = None, steps: int | None = None, **options: Any) -> None:
         """Forget requests and what was issued, go back to the options of the start, and change those that are given."""
@@ -155,7 +167,7 @@ class StrictHost:
             self.faults.clear()
             self._replied = 0
             self._issuer.reset()
-            self._memory.by_key.clear()
+            self._memory.clear()
 
     def start(self) -> StrictHost:
         """Open the port."""
@@ -187,13 +199,13 @@ class StrictHost:
             body = json.loads(raw)
         except ValueError:
             body = None
-        if not path.endswith(self.judge.route) or not isinstance(body, dict):
-            text = (
-                f"Not Found: {path}" if isinstance(body, dict) else "We could not parse the JSON body of your request."
-            )
-            refusal = _judges.openai_error(text, status=404 if isinstance(body, dict) else 400)
+        if not isinstance(body, dict):
+            return self._refused(path, headers, raw, body, _judges.openai_error(NO_BODY))
+        named = self.judge.at(path)
+        if named is None:
+            refusal = _judges.openai_error(self._speaks.not_found.format(path=path), status=404)
             return self._refused(path, headers, raw, body, refusal)
-        case = Case(body, headers, self._issuer, self._memory)
+        case = Case(body, headers, self._issuer, self._memory, path, named)
         verdict = self.judge.law(case, self.options)
         if verdict.refusal is not None:
             return self._refused(path, headers, raw, body, verdict.refusal)
@@ -215,23 +227,21 @@ class StrictHost:
             return self._refused(path, headers, raw, body, self.judge.fails(reply.status))
         model = case.model or self.model
         choices = [self._filled(parts, turn.step, model) for parts in (reply.parts, *reply.more)]
-        if self.dialect == "anthropic":
-            self._memory.note(choices[0], case)
-            whole = _claude_voice.message(choices[0], model)
-        else:
-            whole = _voices.completion(choices, self._voice(model), model)
+        saying = Saying(choices, model, self._voice(model), reply, case)
+        whole = self._speaks.whole(saying)
+        self._speaks.note(saying, whole)
         self.requests.append(
             Captured(path=path, headers=headers, raw=raw, json=body, status=200, prompt=verdict.prompt, reply=whole)
         )
-        if not body.get("stream"):
+        if not self._speaks.streams(case):
             return Answer(body=json.dumps(whole).encode())
-        events = list(self._events(choices, whole, model, reply, body))
-        return Answer(events=events[: reply.cut], broken=reply.cut is not None)
+        events = list(self._speaks.events(saying, whole))
+        return Answer(events=events[: reply.cut], broken=reply.cut is not None, media=self._speaks.media)
 
     def _filled(self, parts: Sequence[Part], step: int, model: str) -> tuple[Part, ...]:
         upstream = self._upstream(model)
         signs, seals = (upstream.signs, upstream.seals) if upstream else (self.judge.signs, self.judge.seals)
-        kept = [part for part in parts if seals or not isinstance(part, Sealed)]
+        kept = [part for part in self._speaks.shape(parts) if seals or not isinstance(part, Sealed)]
         return self._issuer.fill(kept, scope=upstream.name if upstream else "", step=step, signs=signs)
 
     def _upstream(self, model: str) -> _openrouter.Upstream | None:
@@ -246,27 +256,9 @@ class StrictHost:
         upstream = self._upstream(str(request.json.get("model", ""))) if isinstance(request.json, dict) else None
         return upstream is None or upstream.name == scope
 
-    def _events(
-        self,
-        choices: Sequence[Sequence[Part]],
-        whole: dict[str, Any],
-        model: str,
-        reply: Reply,
-        body: Mapping[str, Any],
-    ) -> Iterator[str]:
-        if self.dialect == "anthropic":
-            return _claude_voice.events(whole, reply.pieces)
-        tail = reply.tail or bool((body.get("stream_options") or {}).get("include_usage"))
-        return _voices.chunks(choices, self._voice(model), model, pieces=reply.pieces, tail=tail)
-
     def _turn(self, case: Case) -> Turn:
-        if self.dialect == "anthropic":
-            step = step_of(case.messages, lambda m: any(b.get("type") == "tool_use" for b in content_of(m)))
-            thinking = case.mode in (MANUAL, ADAPTIVE)
-        else:
-            step = step_of(case.body["messages"], lambda m: bool(calls_of(m)))
-            thinking = not _judges.thinking_off(case.body)
-        return Turn(case.body, step, self._replied, thinking, bool(case.body.get("tools")))
+        thinking, tools = self._speaks.thinking(case), bool(case.body.get("tools"))
+        return Turn(case.body, self._speaks.step_in(case), self._replied, thinking, tools)
 
 
 def _check_options(name: str, judge: Judge, options: Mapping[str, Any]) -> None:

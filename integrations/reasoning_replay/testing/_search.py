@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from ._dialect import Dialect
+from ._dialects import DIALECTS
 from ._host import StrictHost
 from ._script import CANARY
 
@@ -64,34 +65,26 @@ def moved_prefixes(hosts: Iterable[StrictHost]) -> list[Moved]:
 
 
 def _moved(host: StrictHost) -> Iterator[Moved]:
-    taken = [(i, r.messages, r.json.get("model")) for i, r in enumerate(host.requests) if r.status == HTTP_OK]
-    for place, (later, messages, model) in enumerate(taken):
-        before = [(i, old) for i, old, other in taken[:place] if model == other and _goes_on(old, messages)]
+    speaks = DIALECTS[host.dialect]
+    kept = [(i, r) for i, r in enumerate(host.requests) if r.status == HTTP_OK]
+    taken = [(i, host.rows(r), host.judge.at(r.path), r.json.get("model")) for i, r in kept]
+    for place, (later, rows, *where) in enumerate(taken):
+        before = [(i, old) for i, old, *other in taken[:place] if where == other and _goes_on(speaks, old, rows)]
         longest = max((len(old) for _, old in before), default=0)
         before = [(i, old) for i, old in before if len(old) == longest]
-        if before and not any(messages[:longest] == old for _, old in before):
+        if before and not any(rows[:longest] == old for _, old in before):
             earlier, old = before[-1]
-            yield Moved(host, earlier, later, next(n for n, m in enumerate(old) if m != messages[n]))
+            yield Moved(host, earlier, later, next(n for n, row in enumerate(old) if row != rows[n]))
 
 
 HTTP_OK: Final = 200
 
 
-def _goes_on(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> bool:
+def _goes_on(speaks: Dialect, before: list[dict[str, Any]], after: list[dict[str, Any]]) -> bool:
     added = after[len(before) :]
-    if not added or [_spine(m) for m in before] != [_spine(m) for m in after[: len(before)]]:
+    if not added or [speaks.spine(row) for row in before] != [speaks.spine(row) for row in after[: len(before)]]:
         return False
-    return all(m.get("role") != "user" or "tool_result" in json.dumps(m) for m in added)
-
-
-def _spine(message: dict[str, Any]) -> Any:
-    """What is left of a message without reasoning: who speaks, and the ids of calls and results."""
-    content = message.get("content")
-    blocks = content if isinstance(content, list) else []
-    ids = [b.get("id") or b.get("tool_use_id") for b in blocks if isinstance(b, dict)]
-    calls = [call.get("id") for call in message.get("tool_calls") or []]
-    said = content if message.get("role") == "user" and not any(ids) else None
-    return message.get("role"), message.get("tool_call_id"), calls, [i for i in ids if i], said
+    return not any(speaks.begins_turn(row) for row in added)
 
 
 def canaries_in(text: str) -> list[str]:

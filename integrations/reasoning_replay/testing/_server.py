@@ -33,8 +33,10 @@ class Answer:
 
     status: int = 200
     body: bytes = b""
-    events: Sequence[str] | None = None
-    """Server-sent events; None: the body is the whole answer."""
+    events: Sequence[str | bytes] | None = None
+    """The pieces of a stream; None: the body is the whole answer."""
+    media: str = "text/event-stream"
+    """The media type of a stream."""
     broken: bool = False
     """The connection breaks off after the last event."""
 
@@ -101,14 +103,14 @@ class Server:
         answer = self._answer(request.url.path, dict(request.headers), body)
         if answer.events is None:
             return Response(answer.body, answer.status, media_type="application/json")
-        return StreamingResponse(self._events(answer), answer.status, media_type="text/event-stream")
+        return StreamingResponse(self._events(answer), answer.status, media_type=answer.media)
 
     async def _failed(self, request: Request, error: Exception) -> Response:
         answer = Answer(status=500) if isinstance(error, Cut) else self._fault(error)
         return Response(answer.body, answer.status, media_type="application/json")
 
     @staticmethod
-    async def _events(answer: Answer) -> AsyncIterator[str]:
+    async def _events(answer: Answer) -> AsyncIterator[str | bytes]:
         for event in answer.events or ():
             yield event
         if answer.broken:

@@ -6,9 +6,11 @@ library is not imported: a judge does not get the law from the accused. `_host` 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
+from urllib.parse import unquote
 
 from . import _claude, _judges, _mistral, _openrouter, _voices
 from ._claude_case import Case
@@ -36,13 +38,15 @@ class Judge:
     voice: Voice = field(default_factory=Voice)
     """How a chat host writes a reply; Anthropic's stands in `_claude_voice`."""
     dialect: str = "chat"
-    """`chat` or `anthropic`."""
+    """A name of the table of dialects."""
     alias: str
     """The name by which a policy may call the real host (`Policy(aliases=host.alias)`)."""
     base: str = "/v1"
     """The path of the base URL that a client is given."""
     route: str = "/chat/completions"
-    """What the client adds to it."""
+    """What the client adds to it; `{model}` is the model's name."""
+    also: tuple[str, ...] = ()
+    """Other ends of a path at which the host answers too."""
     model: str
     """A model name of the real host for tests that do not care."""
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -67,6 +71,16 @@ class Judge:
     """The newest of the sources."""
     confidence: str
     """How sure we are."""
+
+    def at(self, path: str) -> str | None:
+        """None if the host does not answer at a path; else the model that the path names, or nothing."""
+        for route in (self.route, *self.also):
+            before, named, after = route.partition("{model}")
+            pattern = re.escape(before) + ("([^/]+)" if named else "()") + re.escape(after) + "$"
+            found = re.search(pattern, path)
+            if found is not None:
+                return unquote(found[1])
+        return None
 
 
 DEEPSEEK_VOICE: Final = Voice(silent="", opening={"role": "assistant", "content": None, "reasoning_content": ""})
