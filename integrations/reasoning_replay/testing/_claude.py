@@ -214,7 +214,7 @@ def signatures(case: Case) -> str | None:
     """E2 and E4 to E6: every block must be one that this host sealed, text included."""
     for block in case.thinking_blocks():
         if block.kind == "redacted_thinking":
-            if not case.issuer.opens(opaque_of(block), "data", "", ""):
+            if not case.issuer.opens(opaque_of(block), "data", case.scope, ""):
                 return E2_DATA.format(at=block.at)
             continue
         signature, text = block.body.get("signature"), block.body.get("thinking")
@@ -224,7 +224,7 @@ def signatures(case: Case) -> str | None:
             return E5.format(at=block.at)
         if signature == "" and text in ("", None):
             return E6.format(at=block.at)
-        if not case.issuer.opens(signature, "thinking", "", str(text)):
+        if not case.issuer.opens(signature, "thinking", case.scope, str(text)):
             return E2.format(at=block.at)
     return None
 

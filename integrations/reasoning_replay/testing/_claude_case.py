@@ -71,6 +71,8 @@ class Case(NamedTuple):
     path: str = ""
     named: str = ""
     """The model that the path names, where it does."""
+    scope: str = ""
+    """The vendor that the host's seals are good for; empty where it is its own vendor."""
 
     @property
     def messages(self) -> list[Mapping[str, Any]]:

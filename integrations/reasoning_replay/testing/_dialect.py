@@ -9,13 +9,36 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from ._claude_case import Case
 from ._script import Part, Reply, step_of
 from ._voices import Voice
 
 Row: TypeAlias = Mapping[str, Any]
+
+
+class Upstream(Protocol):
+    """One vendor of a host that fronts several."""
+
+    @property
+    def name(self) -> str:
+        """What an issued word is remembered under."""
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The names of its models."""
+
+    @property
+    def signs(self) -> bool:
+        """Whether its readable reasoning is signed."""
+
+    @property
+    def seals(self) -> bool:
+        """Whether it writes opaque parts."""
+
+    def voice(self) -> Voice:
+        """How it writes where the host is a chat host."""
 
 
 class Saying(NamedTuple):
@@ -100,6 +123,8 @@ class Dialect:
     """Remember a reply in the case's memory."""
     streams: Callable[[Case], bool] = lambda case: by_body(case.body)
     """Whether the answer is to be streamed."""
+    tools: Callable[[Case], bool] = lambda case: bool(case.body.get("tools"))
+    """Whether the request carries tools."""
     step: Callable[[Case], int] | None = None
     """The step of the running loop; None: counted over the rows."""
     media: str = "text/event-stream"

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Any, Final
 
-from . import _judges, _openrouter
+from . import _judges
 from ._claude_case import Case, Memory
-from ._dialect import NO_BODY, Saying
+from ._dialect import NO_BODY, Saying, Upstream
 from ._dialects import DIALECTS
 from ._judges import FILLERS
 from ._law import MARK, Refusal, Verdict, matches
@@ -206,6 +206,8 @@ class StrictHost:
             refusal = _judges.openai_error(self._speaks.not_found.format(path=path), status=404)
             return self._refused(path, headers, raw, body, refusal)
         case = Case(body, headers, self._issuer, self._memory, path, named)
+        upstream = self._upstream(case.model)
+        case = case._replace(scope=upstream.name if upstream else "")
         verdict = self.judge.law(case, self.options)
         if verdict.refusal is not None:
             return self._refused(path, headers, raw, body, verdict.refusal)
@@ -244,7 +246,7 @@ class StrictHost:
         kept = [part for part in self._speaks.shape(parts) if seals or not isinstance(part, Sealed)]
         return self._issuer.fill(kept, scope=upstream.name if upstream else "", step=step, signs=signs)
 
-    def _upstream(self, model: str) -> _openrouter.Upstream | None:
+    def _upstream(self, model: str) -> Upstream | None:
         return next((u for u in self.judge.upstreams if matches(model, u.models)), None)
 
     def _voice(self, model: str) -> Voice:
@@ -253,11 +255,13 @@ class StrictHost:
 
     def same_upstream(self, request: Captured, scope: str) -> bool:
         """Whether a request went to the vendor that something was issued under. Always so where there is one vendor."""
-        upstream = self._upstream(str(request.json.get("model", ""))) if isinstance(request.json, dict) else None
+        if not isinstance(request.json, dict):
+            return True
+        upstream = self._upstream(str(request.json.get("model") or self.judge.at(request.path) or ""))
         return upstream is None or upstream.name == scope
 
     def _turn(self, case: Case) -> Turn:
-        thinking, tools = self._speaks.thinking(case), bool(case.body.get("tools"))
+        thinking, tools = self._speaks.thinking(case), self._speaks.tools(case)
         return Turn(case.body, self._speaks.step_in(case), self._replied, thinking, tools)
 
 

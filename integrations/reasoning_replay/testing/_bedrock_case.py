@@ -1,0 +1,155 @@
+"""One Converse request as its judge sees it: the families of models, and the request in Claude's own form.
+
+Converse hands a request on to Claude in Claude's form, and Claude's errors name its places: so does this file. No texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from ._bedrock_voice import data_of
+from ._claude_case import ADAPTIVE, MANUAL, Case
+from ._law import matches
+from ._voices import Voice
+
+CLAUDE: Final = "anthropic"
+MOST_TOKENS: Final = 64000
+"""What a request without `maxTokens` may spend: a guess; the model's own limit is taken."""
+KINDS: Final = (
+    "text", "image", "document", "video", "audio", "toolUse", "toolResult", "guardContent", "cachePoint",
+    "reasoningContent", "citationsContent", "searchResult", "toolAddition", "toolRemoval",
+)  # fmt: skip
+"""The members of a content block: botocore's service model of bedrock-runtime, 2023-09-30."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """Models of one vendor that take back the same."""
+
+    name: str
+    """The vendor: what an issued word is remembered under."""
+    models: tuple[str, ...]
+    signs: bool = False
+    """Whether its reasoning carries a signature, and must."""
+    seals: bool = False
+    """Whether it writes redacted bytes."""
+    takes: bool = False
+    """Whether reasoning without a signature may come back."""
+
+    def voice(self) -> Voice:
+        """Not used: Converse writes all families alike."""
+        return Voice()
+
+
+FAMILIES: Final = (
+    Family(name=CLAUDE, models=("*anthropic.*",), signs=True, seals=True),
+    Family(name="amazon", models=("*amazon.nova-2*",), takes=True),
+    Family(name="amazon", models=("*amazon.*",)),
+    Family(name="deepseek", models=("*deepseek.r1*",)),
+    Family(name="deepseek", models=("*deepseek.*",), takes=True),
+    Family(name="openai", models=("*openai.gpt-oss*",), takes=True),
+    Family(name="minimax", models=("*minimax*",), takes=True),
+    Family(name="moonshot", models=("*kimi*",), takes=True),
+    Family(name="other", models=("*",)),
+)
+"""First match decides. langchain-aws's table of verified models; Nova 2 is disputed (oh-my-pi PR 9086 says it refuses
+its own), and that the rest take none is a guess."""
+
+
+def family_of(model: str) -> Family:
+    """The family of a model's id, with or without a region in front."""
+    return next(family for family in FAMILIES if matches(model, family.models))
+
+
+class Place(NamedTuple):
+    """One content block with its place."""
+
+    at: str
+    """`N.content.M`."""
+    message: int
+    body: Mapping[str, Any]
+    role: str
+
+
+def blocks(case: Case) -> Iterator[Place]:
+    """All content blocks in order."""
+    for index, message in enumerate(case.messages):
+        for place, block in enumerate(content_of(message)):
+            yield Place(f"{index}.content.{place}", index, block, str(message.get("role")))
+
+
+def content_of(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """A message's blocks."""
+    content = message.get("content")
+    return [block for block in content if isinstance(block, Mapping)] if isinstance(content, list) else []
+
+
+def calls_tools(message: Mapping[str, Any]) -> bool:
+    """Whether a message calls a tool."""
+    return any("toolUse" in block for block in content_of(message))
+
+
+def has_tools(case: Case) -> bool:
+    """Whether the request carries tools."""
+    return bool((case.body.get("toolConfig") or {}).get("tools"))
+
+
+def thinks(case: Case) -> bool:
+    """Whether the model thinks: Claude when it is asked to, the others always."""
+    return family_of(case.model).name != CLAUDE or as_claude(case).mode in (MANUAL, ADAPTIVE)
+
+
+def spine(message: Mapping[str, Any]) -> Any:
+    """What is left of a message without reasoning: who speaks, and the ids of calls and results."""
+    content = content_of(message)
+    ids = [part.get("toolUseId") for block in content for part in block.values() if isinstance(part, Mapping)]
+    said = content if message.get("role") == "user" and not any(ids) else None
+    return message.get("role"), [i for i in ids if i], said
+
+
+def begins_turn(message: Mapping[str, Any]) -> bool:
+    """Whether a user speaks here, not a tool."""
+    return message.get("role") == "user" and not any("toolResult" in block for block in content_of(message))
+
+
+# The same request in Claude's form ------------------------------------------------------------------------------------
+
+
+def as_claude(case: Case) -> Case:
+    """The request as it is handed on to Claude, with the same places."""
+    extra = case.body.get("additionalModelRequestFields") or {}
+    config = case.body.get("toolConfig") or {}
+    body: dict[str, Any] = {
+        **{key: value for key, value in extra.items() if key != "anthropic_beta"},
+        "model": case.model,
+        "messages": [
+            {"role": message.get("role"), "content": [_in_claude_s_form(block) for block in content_of(message)]}
+            for message in case.messages
+        ],
+        "max_tokens": (case.body.get("inferenceConfig") or {}).get("maxTokens", MOST_TOKENS),
+        "system": case.body.get("system"),
+        "tools": config.get("tools"),
+    }
+    if config.get("toolChoice"):
+        body["tool_choice"] = {"type": next(iter(config["toolChoice"]))}
+    beta = {"anthropic-beta": ",".join(map(str, extra.get("anthropic_beta") or ()))}
+    return case._replace(body=body, headers={**case.headers, **beta})
+
+
+def _in_claude_s_form(block: Mapping[str, Any]) -> dict[str, Any]:
+    match block:
+        case {"text": text}:
+            return {"type": "text", "text": text}
+        case {"reasoningContent": {"reasoningText": dict(said)}}:
+            thinking = {"type": "thinking", "thinking": said.get("text", "")}
+            return thinking if said.get("signature") in (None, "") else thinking | {"signature": said["signature"]}
+        case {"reasoningContent": {"redactedContent": data}}:
+            return {"type": "redacted_thinking", "data": data_of(str(data))}
+        case {"toolUse": {"toolUseId": id, "name": name, "input": arguments}}:
+            return {"type": "tool_use", "id": id, "name": name, "input": arguments}
+        case {"toolResult": {"toolUseId": id, "content": content}}:
+            return {"type": "tool_result", "tool_use_id": id, "content": content}
+        case _:
+            return {"type": next(iter(block), "")}

@@ -1,0 +1,104 @@
+"""How Bedrock's Converse writes a reply: content blocks, and the same blocks as events of AWS's binary stream.
+
+Parts come filled in (no AUTO). Bytes are base64 in JSON. This file knows no request and no rule.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+from ._bedrock_frames import event
+from ._dialect import Saying
+from ._script import Call, Part, Sealed, Summary, Text, Think, is_set
+from ._voices import cut
+
+BINARY: Final = "+//+"
+"""The front of every sealed string: three bytes that are no text, so that nobody takes the bytes for text by luck. In
+the other alphabet of base64 it is `-__-`."""
+PADDING: Final = "abcdefghijk"
+"""Under `p` in every event, as Bedrock pads them. Clients ignore it."""
+
+
+def wire_of(data: str) -> str:
+    """Sealed data as it stands in JSON: base64 of bytes that are no text."""
+    try:
+        base64.b64decode(data, validate=True)
+    except ValueError:
+        return base64.b64encode(data.encode()).decode()
+    return BINARY + data
+
+
+def data_of(wire: str) -> str:
+    """The sealed data under its front; what has none comes back as it is."""
+    return wire.removeprefix(BINARY)
+
+
+def block_of(part: Part) -> dict[str, Any]:
+    """One part as a content block."""
+    match part:
+        case Think(text=text, signature=signature):
+            said = {"text": is_set(text) or ""}
+            return {
+                "reasoningContent": {
+                    "reasoningText": said if signature is None else said | {"signature": is_set(signature)}
+                }
+            }
+        case Sealed(data=data):
+            return {"reasoningContent": {"redactedContent": wire_of(is_set(data) or "")}}
+        case Summary(text=text):
+            return {"reasoningContent": {"reasoningText": {"text": is_set(text) or ""}}}
+        case Text(text=said):
+            return {"text": is_set(said) or ""}
+        case Call(name=name, arguments=arguments, id=id):
+            return {"toolUse": {"toolUseId": id, "name": name, "input": dict(arguments)}}
+
+
+def reply(saying: Saying) -> dict[str, Any]:
+    """A whole reply. Converse has one choice."""
+    return message(saying.choices[0])
+
+
+def message(parts: Sequence[Part]) -> dict[str, Any]:
+    """The body of a reply."""
+    blocks = [block_of(part) for part in parts]
+    stop = "tool_use" if any("toolUse" in block for block in blocks) else "end_turn"
+    return {
+        "output": {"message": {"role": "assistant", "content": blocks}},
+        "stopReason": stop,
+        "usage": {"inputTokens": 10, "outputTokens": 10, "totalTokens": 20},
+        "metrics": {"latencyMs": 5},
+    }
+
+
+def events(saying: Saying, whole: dict[str, Any]) -> Iterator[str | bytes]:
+    """The same reply as a binary stream."""
+    yield event("messageStart", {"role": "assistant", "p": PADDING})
+    for index, block in enumerate(whole["output"]["message"]["content"]):
+        at = {"contentBlockIndex": index, "p": PADDING}
+        if "toolUse" in block:  # the other kinds open without a word
+            start = {key: block["toolUse"][key] for key in ("toolUseId", "name")}
+            yield event("contentBlockStart", {**at, "start": {"toolUse": start}})
+        for delta in _deltas(block, saying.reply.pieces):
+            yield event("contentBlockDelta", {**at, "delta": delta})
+        yield event("contentBlockStop", at)
+    yield event("messageStop", {"stopReason": whole["stopReason"], "p": PADDING})
+    yield event("metadata", {"usage": whole["usage"], "metrics": whole["metrics"], "p": PADDING})
+
+
+def _deltas(block: dict[str, Any], pieces: int) -> Iterator[dict[str, Any]]:
+    """What follows when a block is open. Redacted bytes come whole; a signature comes last and once."""
+    if "text" in block:
+        yield from ({"text": piece} for piece in cut(block["text"], pieces))
+    elif "toolUse" in block:
+        arguments = json.dumps(block["toolUse"]["input"])
+        yield from ({"toolUse": {"input": piece}} for piece in cut(arguments, pieces))
+    elif "redactedContent" in block["reasoningContent"]:
+        yield {"reasoningContent": block["reasoningContent"]}
+    else:
+        said = block["reasoningContent"]["reasoningText"]
+        yield from ({"reasoningContent": {"text": piece}} for piece in cut(said["text"], pieces) if piece)
+        if "signature" in said:
+            yield {"reasoningContent": {"signature": said["signature"]}}
