@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from . import _claude_voice, _voices
+from . import _bedrock_case, _bedrock_frames, _bedrock_voice, _claude_voice, _gemini_case, _gemini_voice, _voices
 from ._claude_case import ADAPTIVE, MANUAL, content_of
 from ._dialect import Dialect, Saying
 from ._judges import thinking_off
@@ -39,5 +39,30 @@ DIALECTS: Final[Mapping[str, Dialect]] = {
         calls=lambda row: any(block.get("type") == "tool_use" for block in content_of(row)),
         thinking=lambda case: case.mode in (MANUAL, ADAPTIVE),
         note=_note_claude,
+    ),
+    "gemini": Dialect(
+        whole=_gemini_voice.reply,
+        events=_gemini_voice.events,
+        calls=_gemini_case.calls_tools,
+        thinking=_gemini_case.thinks,
+        rows=_gemini_case.contents_of,
+        is_said=_gemini_case.is_model,
+        readable=_gemini_case.readable,
+        spine=_gemini_case.spine,
+        begins_turn=_gemini_case.begins_turn,
+        note=_gemini_voice.note,
+        streams=_gemini_case.streams,
+    ),
+    "bedrock": Dialect(
+        whole=_bedrock_voice.reply,
+        events=_bedrock_voice.events,
+        calls=_bedrock_case.calls_tools,
+        thinking=_bedrock_case.thinks,
+        tools=_bedrock_case.has_tools,
+        spine=_bedrock_case.spine,
+        begins_turn=_bedrock_case.begins_turn,
+        note=lambda saying, whole: saying.case.memory.note(saying.choices[0], _bedrock_case.as_claude(saying.case)),
+        streams=lambda case: case.path.endswith("-stream"),
+        media=_bedrock_frames.MEDIA,
     ),
 }

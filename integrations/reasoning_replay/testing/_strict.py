@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import unquote
 
-from . import _claude, _judges, _mistral, _openrouter, _voices
+from . import _bedrock, _bedrock_case, _claude, _gemini, _gemini_voice, _judges, _mistral, _openrouter, _voices
 from ._claude_case import Case
+from ._dialect import Upstream
 from ._law import Refusal, Verdict
 from ._voices import Voice
 
@@ -63,8 +64,8 @@ class Judge:
     """Whether the host signs its reasoning."""
     seals: bool = True
     """Whether the host can write opaque parts; the others leave them out."""
-    upstreams: tuple[_openrouter.Upstream, ...] = ()
-    """The vendors behind a router; empty: the host is its own vendor."""
+    upstreams: tuple[Upstream, ...] = ()
+    """The vendors behind a host that fronts several; empty: the host is its own vendor."""
     source: str
     """Where the law and its words are known from."""
     date: str
@@ -147,6 +148,26 @@ JUDGES: Final[Mapping[str, Judge]] = {
         reads=("reasoning_details", "reasoning", "reasoning_content"),
         source="https://openrouter.ai/docs/use-cases/reasoning-tokens; dirac-run/dirac#5, inspect_ai PR 4080",
         date="2026-08-20", confidence="documented; the words of signature errors are the upstreams'",
+    ),
+    "gemini": Judge(
+        law=_gemini.judge, dialect="gemini", alias="gemini", base="", route="/v1beta/models/{model}:generateContent",
+        also=("/models/{model}:generateContent", "/models/{model}:streamGenerateContent"), model="gemini-3-pro-preview",
+        new_call_id=_gemini_voice.call_id, seals=False, options={"merged": "accept"},
+        fails=lambda status: _gemini.error("The model is overloaded. Please try again later.", status, "UNAVAILABLE"),
+        reads=("parts",),
+        source="https://ai.google.dev/gemini-api/docs/thought-signatures; litellm#32140 and #42237, lbjlaq/Antigravity-Manager#3202, "
+               "BigPizzaV3/CodexPlusPlus#332; the shape of a request from memory", date="2026-09-15",
+        confidence="documented; that a signature is good for its own call alone is a guess",
+    ),
+    "bedrock": Judge(
+        law=_bedrock.judge, dialect="bedrock", alias="bedrock", base="", route="/model/{model}/converse",
+        also=("/model/{model}/converse-stream",), model="us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+        new_call_id=lambda: _voices.call_id("tooluse_"), signs=True, upstreams=_bedrock_case.FAMILIES,
+        fails=lambda status: _bedrock.error("Bedrock is unable to process your request.", status, "ServiceUnavailableException"),
+        reads=("content",),
+        source="the Anthropic host's; bifrost#6942, strands#682, langchain-aws#401, oh-my-pi PR 10486, anomalyco/opencode#36517; "
+               "the shape of a conversation from memory", date="2026-09-12",
+        confidence="several reports; that unlisted models take no reasoning is a guess",
     ),
     "unknown": Judge(
         law=by_body(_judges.permissive), alias="unknown", model="some-model", seals=False,
