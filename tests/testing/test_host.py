@@ -35,7 +35,7 @@ def test_every_row_says_where_it_is_known_from_and_since_when(name):
 
 def test_an_unknown_host_or_option_is_named_with_what_there_is():
     with (
-        pytest.raises(ValueError, match="strict_host: no host 'deepsek'; there are: anthropic, cerebras, deepseek, "),
+        pytest.raises(ValueError, match=r"strict_host: no host 'deepsek'; there are: anthropic, .*, deepseek, "),
         strict_host("deepsek"),
     ):
         pass

@@ -33,7 +33,7 @@ def test_a_client_that_sends_back_what_came_reaches_the_end_over_two_user_turns(
     assert (200, 6, []) == (last.status_code, len(host.requests), host.refusals)
     assert [] == host.lost()
     assert 6 == sum(
-        "answer-" in json.dumps(m) or "get_weather" in json.dumps(m) for m in history if m["role"] == "assistant"
+        "answer-" in json.dumps(m) or "get_weather" in json.dumps(m) for m in history if m.get("role") == "assistant"
     )
 
 

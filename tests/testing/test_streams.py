@@ -4,21 +4,11 @@ import httpx
 import pytest
 
 from reasoning_replay.testing import JUDGES, Reply, Text, call, sealed, think
-from wire_client import ask, chat_message, claude_blocks, events, message_of
+from wire_client import ask, chat_message, claude_blocks, events, message_of, sent_by
 
 USER = {"role": "user", "content": "q"}
 PARTS = (think(), call(), call("get_time", zone="UTC"))
 INTERLEAVED = (think(), Text("First."), think(), sealed(), think(""), call())
-
-
-def as_sent(host):
-    """The message of the whole reply that the host kept beside what it streamed."""
-    reply = host.last.reply
-    return (
-        {"role": "assistant", "content": reply["content"]}
-        if host.dialect == "anthropic"
-        else reply["choices"][0]["message"]
-    )
 
 
 def comparable(message):
@@ -32,7 +22,7 @@ def test_a_stream_adds_up_to_the_whole_reply_however_it_is_cut(strict_hosts, nam
     for parts in (PARTS, (think(), Text("3C.")), (Text("3C."),), INTERLEAVED):
         host = strict_hosts(name, script=[Reply(parts, pieces=pieces)])
         message = message_of(host, ask(host, [USER], stream=True))
-        sent = as_sent(host)
+        sent = sent_by(host)
         if name == "mistral" and isinstance(sent["content"], list):
             texts = [c["thinking"][0]["text"] for c in sent["content"] if c["type"] == "thinking"]
             assert "".join(texts) == message["content"][0]["thinking"][0]["text"]

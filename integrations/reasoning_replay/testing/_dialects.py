@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from . import _bedrock_case, _bedrock_frames, _bedrock_voice, _claude_voice, _gemini_case, _gemini_voice, _voices
+from . import (
+    _bedrock_case,
+    _bedrock_frames,
+    _bedrock_voice,
+    _claude_voice,
+    _gemini_case,
+    _gemini_voice,
+    _responses_case,
+    _responses_voice,
+    _voices,
+)
 from ._claude_case import ADAPTIVE, MANUAL, content_of
 from ._dialect import Dialect, Saying
 from ._judges import thinking_off
@@ -39,6 +49,20 @@ DIALECTS: Final[Mapping[str, Dialect]] = {
         calls=lambda row: any(block.get("type") == "tool_use" for block in content_of(row)),
         thinking=lambda case: case.mode in (MANUAL, ADAPTIVE),
         note=_note_claude,
+    ),
+    "responses": Dialect(
+        whole=_responses_voice.response,
+        events=_responses_voice.events,
+        calls=_responses_case.calls,
+        thinking=lambda case: (case.body.get("reasoning") or {}).get("effort") != "none",
+        rows=_responses_case.rows,
+        is_said=lambda row: "items" in row,
+        readable=_responses_case.readable,
+        spine=_responses_case.spine,
+        begins_turn=_responses_case.begins_turn,
+        shape=_responses_voice.shape,
+        note=_responses_case.note,
+        step=_responses_case.step,
     ),
     "gemini": Dialect(
         whole=_gemini_voice.reply,

@@ -12,7 +12,18 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import unquote
 
-from . import _bedrock, _bedrock_case, _claude, _gemini, _gemini_voice, _judges, _mistral, _openrouter, _voices
+from . import (
+    _bedrock,
+    _bedrock_case,
+    _claude,
+    _gemini,
+    _gemini_voice,
+    _judges,
+    _mistral,
+    _openrouter,
+    _responses,
+    _voices,
+)
 from ._claude_case import Case
 from ._dialect import Upstream
 from ._law import Refusal, Verdict
@@ -148,6 +159,29 @@ JUDGES: Final[Mapping[str, Judge]] = {
         reads=("reasoning_details", "reasoning", "reasoning_content"),
         source="https://openrouter.ai/docs/use-cases/reasoning-tokens; dirac-run/dirac#5, inspect_ai PR 4080",
         date="2026-08-20", confidence="documented; the words of signature errors are the upstreams'",
+    ),
+    "openai-responses": Judge(
+        law=_responses.judge(_responses.OPENAI), dialect="responses", alias="openai", route="/responses", model="gpt-5.4",
+        options={"refused_keys": {}, "unreadable": None}, fails=_responses.unavailable,
+        reads=("summary", "content", "encrypted_content"),
+        source="PyPI openai 3.57.0 types; pairs: earendil-works/pi#2702, hermes-agent PR 102282; "
+               "1jehuang/jcode#1028; llm-rosetta#403",
+        date="2026-09-15", confidence="documented; which ids the store checks is reported",
+    ),
+    "azure-responses": Judge(
+        law=_responses.judge(_responses.OPENAI), dialect="responses", alias="azure", base="/openai/v1", route="/responses",
+        also=("/openai/responses",), model="gpt-5.4", fails=_responses.unavailable,
+        options={"refused_keys": {"message": frozenset({"status"}), "reasoning": frozenset({"content"})}, "unreadable": None},
+        reads=("summary", "encrypted_content"),
+        source="as OpenAI; refused keys: litellm 1.110.2, llms/azure/responses/transformation.py", date="2026-09-15",
+        confidence="the keys are one client's word",
+    ),
+    "xai-responses": Judge(
+        law=_responses.judge(_responses.XAI), dialect="responses", alias="xai", route="/responses", model="grok-4.3",
+        options={"refused_keys": {}, "unreadable": _responses.XAI_UNREADABLE}, fails=_responses.unavailable,
+        reads=("summary", "content", "encrypted_content"),
+        source="https://docs.x.ai/developers/advanced-api-usage/troubleshooting-reasoning", date="2026-10-23",
+        confidence="documented for encrypted content; the rest is OpenAI's form, a guess",
     ),
     "gemini": Judge(
         law=_gemini.judge, dialect="gemini", alias="gemini", base="", route="/v1beta/models/{model}:generateContent",
