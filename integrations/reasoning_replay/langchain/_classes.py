@@ -232,9 +232,9 @@ OTHER = Row(
 _BY_NAME = {row.name: row for row in ROWS}
 
 
-def row_of(model: Any) -> Row:
-    """The row of a model's class: that of the first base that has one."""
-    return _row(model.__class__)
+def row_of(kind: Any) -> Row:
+    """The row of a class: that of the first base that has one."""
+    return _row(kind)
 
 
 @lru_cache(maxsize=256)
@@ -248,7 +248,7 @@ def target_of(model: Any, kwargs: Mapping[str, Any], *, asynchronous: bool = Fal
 
     An attribute of the client that is made on first use (ChatAnthropic's) is made by asking for it.
     """
-    row = row_of(model)
+    row = row_of(type(model))
     if row.hooks == "litellm":
         from ._litellm_target import litellm_target  # not at the top: it imports LiteLLM
 
@@ -293,7 +293,7 @@ def request_of(model: Any, kwargs: Mapping[str, Any]) -> dict[str, Any]:
 
     In the order in which they win. A new dict of the caller's own values, which are not copied.
     """
-    row = row_of(model)
+    row = row_of(type(model))
     fields = model.__dict__
     facts = {key: fields[name] for name, key in row.facts if fields.get(name) is not None}
     facts.update(facts.pop("model_kwargs", None) or ())
