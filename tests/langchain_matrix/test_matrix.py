@@ -1,0 +1,104 @@
+"""What must hold of the matrix: a sample in every run, the whole of it in the long one. `matrix` says what a call is."""
+
+import pytest
+
+from langchain_matrix import matrix
+from langchain_matrix.matrix import SHAPES
+from langchain_matrix.models import CONFIGURATIONS, available
+
+HERE = available()
+SOURCES = len(HERE) * len(SHAPES)
+needs_two = pytest.mark.skipif(len(HERE) < 2, reason="a matrix needs two configurations whose packages are installed")
+
+
+def clean(result, *kinds):
+    """No failure of these kinds; they are told one a line, without reasoning."""
+    found = matrix.Result("", failures=result.of(*kinds))
+    return matrix.told(found)
+
+
+@pytest.fixture(scope="module")
+def room():
+    with matrix.room(HERE) as where:
+        yield where
+        for host in where.hosts.values():
+            host.requests.clear()
+
+
+@pytest.fixture(scope="module")
+def sample(room):
+    """Every source to one target, by a rule that reaches every target."""
+    return matrix.run("after", room, matrix.wrapped(room), sample=SOURCES)
+
+
+@pytest.fixture(scope="module")
+def whole(room):
+    return matrix.run("after", room, matrix.wrapped(room))
+
+
+def test_the_table_has_the_28_configurations_of_the_issue_each_by_a_name_of_its_own():
+    assert len({c.name for c in CONFIGURATIONS}) == 28
+
+
+@needs_two
+def test_the_sample_has_every_source_in_every_shape_and_every_target():
+    chosen = matrix.pairs(HERE, SOURCES)
+    assert {index for index, _ in chosen} == set(range(SOURCES))
+    assert {target.name for _, target in chosen} == {c.name for c in HERE}
+
+
+@needs_two
+def test_the_whole_matrix_has_every_pair_of_two_once():
+    chosen = [(index, target.name) for index, target in matrix.pairs(HERE)]
+    assert len(set(chosen)) == len(chosen) == SOURCES * (len(HERE) - 1)
+
+
+@needs_two
+@pytest.mark.leaks("the bare models, to prove that the matrix sees it")
+@pytest.mark.parametrize("kind", [matrix.FOREIGN, matrix.REFUSED, matrix.LOST])
+def test_the_bare_models_fail_in_the_same_sample(kind, bare_sample):
+    assert bare_sample.count(kind) > 0
+
+
+@pytest.fixture(scope="module")
+def bare_sample():
+    """A few configurations, for speed, in a room of their own."""
+    names = ("openai at deepseek", "anthropic", "moonshot", "mistral", "openai at an unknown host")
+    chosen = available(names)
+    with matrix.room(chosen) as where:
+        yield matrix.run("before", where, matrix.bare)
+        for host in where.hosts.values():
+            host.requests.clear()
+
+
+@needs_two
+@pytest.mark.parametrize("kind", matrix.KINDS)
+def test_in_the_sample_nothing_is_wrong_on_the_wire(kind, sample):
+    assert clean(sample, kind) == ""
+
+
+@needs_two
+def test_the_sample_sent_every_call_that_it_counts(sample):
+    assert (sample.calls, sample.own_calls) == (SOURCES, SOURCES * matrix.STEPS)
+
+
+@needs_two
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", matrix.KINDS)
+def test_in_the_whole_matrix_nothing_is_wrong_on_the_wire(kind, whole):
+    assert clean(whole, kind) == ""
+
+
+@needs_two
+@pytest.mark.slow
+@pytest.mark.leaks("the bare models save the histories")
+@pytest.mark.parametrize("kind", [k for k in matrix.KINDS if k != matrix.LOST])
+def test_histories_that_bare_models_stored_go_nowhere_with_reasoning(kind, from_before):
+    assert clean(from_before, kind) == ""
+
+
+@pytest.fixture(scope="module")
+def from_before(room):
+    """Unmarked histories: nobody knows who wrote them."""
+    before = matrix.run("before", room, matrix.bare, sample=SOURCES)
+    return matrix.run("after, stored before", room, matrix.wrapped(room), stored=before.stored)
