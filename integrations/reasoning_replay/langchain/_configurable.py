@@ -1,0 +1,127 @@
+"""Models that exist only once a call's configuration is known: what is built then is wrapped then.
+
+`configurable_fields` builds its model anew from the class, `configurable_alternatives` may hold factories, and
+`init_chat_model(configurable_fields=...)` queues what is to be done with a model to come. Each keeps its policy here.
+It does not know how a model is wrapped: the function that does it is asked for when it is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, wraps
+from inspect import isfunction
+from typing import Any
+
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.configurable import RunnableConfigurableFields
+from pydantic import Field
+
+from .._policy import Policy
+
+POLICY = "reasoning_replay_policy"
+"""Where a model to come keeps its policy."""
+
+
+def _wrapped(runnable: Any, policy: Policy | None) -> Any:
+    from ._wrap import wrapped_inside  # it needs this module
+
+    return wrapped_inside(runnable, policy)
+
+
+class ReplayingFields(RunnableConfigurableFields[Any, Any]):
+    """`RunnableConfigurableFields` whose model is wrapped after it was built."""
+
+    reasoning_replay_policy: Any = Field(default=None, exclude=True, repr=False)
+
+    @classmethod
+    def lc_id(cls) -> list[str]:
+        """The name of LangChain's own class: what is loaded from a dump is unwrapped, like every model."""
+        return [*RunnableConfigurableFields.lc_id()]
+
+    def _prepare(self, config: RunnableConfig | None = None) -> tuple[Runnable[Any, Any], RunnableConfig]:
+        made, settled = super()._prepare(config)
+        return made if made is self.default else _wrapped(made, self.reasoning_replay_policy), settled
+
+    def configurable_fields(self, **fields: Any) -> Any:
+        """The same with more fields, wrapped as before."""
+        return _wrapped(super().configurable_fields(**fields), self.reasoning_replay_policy)
+
+
+ReplayingFields.__name__ = RunnableConfigurableFields.__name__  # for people; pickle goes by __qualname__
+
+
+class Factory:
+    """A factory of an alternative; what it makes is wrapped."""
+
+    __slots__ = ("make", "policy")
+
+    def __init__(self, make: Callable[[], Any], policy: Policy | None) -> None:
+        self.make = make
+        self.policy = policy
+
+    def __call__(self) -> Any:
+        return _wrapped(self.make(), self.policy)
+
+
+def is_model_to_come(runnable: Any) -> bool:
+    """Whether this is what `init_chat_model` gives where the model is configurable (langchain and langchain-classic).
+
+    Asked by name, since a user of langchain-core alone has neither.
+    """
+    return any(each.__name__ == "_ConfigurableModel" and hasattr(each, "_model") for each in type(runnable).__mro__)
+
+
+def wrap_model_to_come(given: Any, policy: Policy | None) -> Any:
+    """A copy whose `_model(config)` gives wrapped models, and which stays so through everything that it queues."""
+    kept = getattr(type(given), "replays", None)
+    if kept is not None and policy in {None, vars(given)[POLICY]}:
+        return given
+    base = type(given) if kept is None else type(given).__mro__[1]
+    return _revived(base, {**vars(given), POLICY: policy})
+
+
+def _revived(base: type, state: dict[str, Any]) -> Any:
+    made: Any = object.__new__(_replaying(base))
+    vars(made).update(state)
+    return made
+
+
+@cache
+def _replaying(base: type) -> type:
+    """The subclass of `_ConfigurableModel`. Made when it is needed: langchain is optional."""
+    kind: Any = base
+
+    def again(self: Any, made: Any) -> Any:
+        return _revived(base, {**vars(made), POLICY: vars(self)[POLICY]}) if isinstance(made, base) else made
+
+    def _model(self: Any, config: RunnableConfig | None = None) -> Any:
+        return _wrapped(kind._model(self, config), vars(self)[POLICY])
+
+    def with_config(self: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        return again(self, kind.with_config(self, config, **kwargs))
+
+    def __getattr__(self: Any, name: str) -> Any:  # noqa: N807
+        found = kind.__getattr__(self, name)
+        if not isfunction(found):
+            return found
+
+        @wraps(found)  # what is queued for the model to come is queued in a new, bare one
+        def queued(*args: Any, **kwargs: Any) -> Any:
+            return again(self, found(*args, **kwargs))
+
+        return queued
+
+    def __reduce__(self: Any) -> tuple[Any, ...]:  # noqa: N807
+        return _revived, (base, dict(vars(self)))
+
+    body = {
+        "replays": True,
+        "__module__": base.__module__,
+        "__qualname__": base.__qualname__,
+        "__doc__": base.__doc__,
+        "_model": _model,
+        "with_config": with_config,
+        "__getattr__": __getattr__,
+        "__reduce__": __reduce__,
+    }
+    return type(base.__name__, (base,), body)
