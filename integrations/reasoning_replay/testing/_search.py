@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final
 
 from ._dialect import Dialect
@@ -30,7 +32,7 @@ class Foreign:
 
 
 def foreign_bytes(hosts: Iterable[StrictHost]) -> list[Foreign]:
-    """Every canary, signature or sealed string in a raw body of a host that did not issue it."""
+    """Every canary, signature or sealed string in a raw body of a host that did not issue it, as it is or in base64."""
     all_hosts = list(hosts)
     return [
         Foreign(host, writer, index, word)
@@ -38,8 +40,24 @@ def foreign_bytes(hosts: Iterable[StrictHost]) -> list[Foreign]:
         for index, request in enumerate(host.requests)
         for writer in all_hosts
         for word, scope in writer.issued.items()
-        if word.encode() in request.raw and (writer is not host or not host.same_upstream(request, scope))
+        if (writer is not host or not host.same_upstream(request, scope)) and carries(request.raw, word)
     ]
+
+
+def carries(raw: bytes, word: str) -> bool:
+    """Whether a body holds a word: as it is, or anywhere inside bytes that JSON writes as base64."""
+    return any(form in raw for form in _forms(word))
+
+
+@lru_cache(maxsize=4096)
+def _forms(word: str) -> tuple[bytes, ...]:
+    """A word, and how it looks inside base64 at each of the three places where a byte can begin.
+
+    What the neighbours of the word decide is cut off. Both alphabets agree on the words that are issued here.
+    """
+    text = word.encode()
+    inside = [b64encode(bytes(shift) + text)[-(-shift * 8 // 6) : (shift + len(text)) * 8 // 6] for shift in range(3)]
+    return (text, *inside)
 
 
 @dataclass(frozen=True, slots=True)
