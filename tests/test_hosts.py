@@ -13,7 +13,16 @@ import pytest
 
 from reasoning_replay._origin import DIALECTS, Origin, host_of
 from reasoning_replay._parse import parse
-from reasoning_replay._rules import Policy, check, disable_thinking, find_host, select, thinking_of, upstream_of
+from reasoning_replay._rules import (
+    Policy,
+    check,
+    disable_thinking,
+    find_host,
+    holds_key,
+    select,
+    thinking_of,
+    upstream_of,
+)
 from reasoning_replay.hosts import builtin
 
 MATRIX = Path(__file__).with_name("rules.matrix.txt")
@@ -29,6 +38,11 @@ def choose(url, model, request=None, *, dialect="chat", hint=None, used_tools=Fa
     return select(builtin(), target, request, policy=policy, hint=hint, used_tools=used_tools, path=path)
 
 
+def name_of(host):
+    """A name that the file answers to; for a self-hosted server one that only a hint or an alias can explain."""
+    return host.hosts[0].replace("*", "x") if host.hosts else "nobody.example"
+
+
 def facts(choice):
     rule = choice.rule
     return rule.window, rule.requirement, rule.write, rule.missing and (rule.missing.on, rule.missing.fill)
@@ -37,9 +51,14 @@ def facts(choice):
 # --- the files
 
 
+def used(name):
+    """Another file of the library, for the rules that use it."""
+    return parse(ON_DISK[f"{name}.toml"], f"hosts/{name}.toml") if f"{name}.toml" in ON_DISK else None
+
+
 @pytest.mark.parametrize("name", ON_DISK)
 def test_a_file_of_the_library_passes_every_check_at_load(name):
-    host = parse(ON_DISK[name], f"hosts/{name}")
+    host = parse(ON_DISK[name], f"hosts/{name}", others=used)
     assert f"{host.id}.toml" == name
 
 
@@ -88,7 +107,33 @@ NAMES = {
     "http://127.0.0.1:11434": "ollama",
     "http://[::1]:11434/v1": "ollama",
     "https://ollama.com/v1": "ollama",
+    "http://host.docker.internal:11434": "ollama",
+    "https://api.eu.mistral.ai/v1": "mistral",
+    "https://generativelanguage.googleapis.com/v1beta/openai": "gemini",
+    "https://us-central1-aiplatform.googleapis.com": "vertex",
+    "https://aiplatform.googleapis.com/v1/projects/p/locations/global/endpoints/openapi": "vertex",
+    "https://aiplatform.eu.rep.googleapis.com": "vertex",
+    "https://bedrock-runtime.us-east-1.amazonaws.com": "bedrock",
+    "https://bedrock-runtime-fips.us-gov-west-1.amazonaws.com": "bedrock",
+    "https://vpce-0a-1b.bedrock-runtime.eu-west-1.vpce.amazonaws.com": "bedrock",
+    "https://bedrock-mantle.us-east-1.api.aws/v1": "bedrock",
+    "https://aws-external-anthropic.us-east-1.api.aws": "anthropic",
+    "https://res.openai.azure.com/openai/v1": "azure",
+    "https://res.services.ai.azure.com/anthropic": "azure",
+    "https://res.cognitiveservices.azure.com": "azure",
+    "https://api.x.ai/v1": "xai",
+    "https://us.api.x.ai/v1": "xai",
+    "https://dashscope-intl.aliyuncs.com/compatible-mode/v1": "dashscope",
+    "https://ws-1.cn-beijing.maas.aliyuncs.com/compatible-mode/v1": "dashscope",
     # look-alikes
+    "https://bedrock-runtime.us-east-1.evil.amazonaws.com": "unknown",
+    "https://bedrock.us-east-1.amazonaws.com": "unknown",
+    "https://s3.us-east-1.amazonaws.com": "unknown",
+    "https://res.azure.com": "unknown",
+    "https://openai.azure.com": "unknown",
+    "https://storage.googleapis.com": "unknown",
+    "https://x.aiplatform.evil.googleapis.com": "unknown",
+    "https://maas.aliyuncs.com": "unknown",
     "https://api.deepseek.com@evil.io/v1": "unknown",
     "https://evil.io/api.deepseek.com": "unknown",
     "https://api.deepseek.com.evil.io": "unknown",
@@ -117,7 +162,10 @@ HINTS = {
     "deepseek": "deepseek", "ChatDeepSeek": "deepseek", "moonshot": "moonshot", "groq": "groq", "ChatGroq": "groq",
     "mistral": "mistral", "cerebras": "cerebras", "openrouter": "openrouter", "anthropic": "anthropic",
     "fireworks_ai": "fireworks", "together_ai": "together", "zai": "zai", "ollama_chat": "ollama", "ollama": "ollama",
-    "hosted_vllm": "vllm", "llamafile": "llamacpp",
+    "hosted_vllm": "vllm", "llamafile": "llamacpp", "gemini": "gemini", "ChatGoogleGenerativeAI": "gemini",
+    "vertex_ai": "vertex", "ChatVertexAI": "vertex", "bedrock": "bedrock", "ChatBedrockConverse": "bedrock",
+    "azure": "azure", "azure_ai": "azure", "AzureChatOpenAI": "azure", "xai": "xai", "ChatXAI": "xai",
+    "dashscope": "dashscope", "ChatQwQ": "dashscope", "ChatQwen": "dashscope",
     # how a request is spoken says nothing about who answers it
     "openai": "unknown", "custom_openai": "unknown", "ChatOpenAI": "unknown", None: "unknown",
 }  # fmt: skip
@@ -360,6 +408,150 @@ def test_the_vendor_behind_openrouter_is_in_the_name_of_the_model(model, upstrea
     assert upstream_of(choice.host, choice.rule, model) == upstream
 
 
+# --- Responses
+
+
+@pytest.mark.parametrize(
+    ("url", "model", "strongest"),
+    [
+        ("api.openai.com", "gpt-5.6", {"account"}),
+        ("api.openai.com", "openai/gpt-5.4-mini", {"account"}),
+        ("api.openai.com", "o4-mini", {"account"}),
+        ("res.openai.azure.com", "azure/gpt-5.6", set()),
+        ("res.openai.azure.com", "my-deployment", set()),
+        ("us.api.x.ai", "xai/grok-4.6", set()),
+        ("bedrock-mantle.us-east-1.api.aws", "openai.gpt-5.6", {"account"}),
+    ],
+)
+def test_responses_hosts_get_every_item_of_their_own_back(url, model, strongest):
+    rule = choose(url, model, TOOLS, dialect="responses").rule
+    assert (rule.window, rule.requirement, rule.signature, rule.bound) == ("all", "recommended", "any", strongest)
+
+
+@pytest.mark.parametrize("model", ["grok-4.6", "xai/grok-3-mini", None])
+def test_xai_chat_has_no_use_for_reasoning(model):
+    assert facts(choose("api.x.ai", model, TOOLS))[:2] == ("none", "ignored")
+
+
+# --- Azure's models
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        ("DeepSeek-V4-Pro", ("all", "required", EVERYWHERE)),
+        ("azure_ai/deepseek-v4-flash", ("all", "required", EVERYWHERE)),
+        ("azure_ai/Kimi-K2.5", ("current_turn", "optional", None)),
+        ("azure/gpt-5.6", ("none", "forbidden", None)),
+        ("azure_ai/Llama-4", ("none", "forbidden", None)),
+        ("my-deployment", ("none", "forbidden", None)),
+    ],
+)
+def test_azure_takes_reasoning_from_the_models_that_need_it_alone(model, expected):
+    window, requirement, _, missing = facts(choose("res.services.ai.azure.com", model, TOOLS, hint="azure_ai"))
+    assert (window, requirement, missing) == expected
+
+
+# --- Gemini
+
+
+@pytest.mark.parametrize(
+    ("model", "requirement"),
+    [
+        ("gemini-3-pro-preview", "recommended"),
+        ("models/gemini-3.1-flash", "recommended"),
+        ("gemini/gemini-4-pro", "recommended"),
+        ("gemini-flash-latest", "recommended"),
+        ("models/gemini-2.5-flash", "optional"),
+        ("vertex_ai/gemini-2.0-flash", "optional"),
+    ],
+)
+@pytest.mark.parametrize("url", ["generativelanguage.googleapis.com", "us-central1-aiplatform.googleapis.com"])
+def test_gemini_gets_every_signature_back_and_only_its_own_models(url, model, requirement):
+    rule = choose(url, model, TOOLS, dialect="gemini").rule
+    assert (rule.window, rule.requirement, rule.bound) == ("all", requirement, {"model"})
+
+
+@pytest.mark.parametrize(
+    ("url", "model", "expected"),
+    [
+        ("generativelanguage.googleapis.com", "gemini-3-pro", ("all", "required", ("first_call", None))),
+        ("generativelanguage.googleapis.com", "gemini-2.5-pro", ("all", "optional", None)),
+        ("aiplatform.googleapis.com", "google/gemini-3-pro", ("all", "required", ("first_call", None))),
+        ("aiplatform.googleapis.com", "google/gemini-2.5-pro", ("all", "optional", None)),
+    ],
+)
+def test_the_compatible_endpoint_of_gemini_has_its_signatures_on_the_calls(url, model, expected):
+    window, requirement, write, missing = facts(choose(url, model, TOOLS))
+    assert (write, (window, requirement, missing)) == (("tool_calls.extra_content",), expected)
+
+
+def test_models_of_others_on_vertex_get_their_own_key():
+    assert facts(choose("aiplatform.googleapis.com", "zai-org/glm-5-maas", TOOLS)) == (
+        "current_turn", "optional", ("reasoning_content",), None,
+    )  # fmt: skip
+
+
+def test_gemma_gets_nothing():
+    for dialect in ("gemini", "chat"):
+        choice = choose("generativelanguage.googleapis.com", "gemma-3-27b-it", TOOLS, dialect=dialect)
+        assert choice.rule.window == "none"
+
+
+# --- Bedrock
+
+
+@pytest.mark.parametrize(
+    ("model", "requirement"),
+    [
+        ("us.deepseek.r1-v1:0", "forbidden"),
+        ("amazon.nova-pro-v1:0", "forbidden"),
+        ("bedrock/us.amazon.nova-2-lite-v1:0", "forbidden"),
+        ("openai.gpt-oss-120b-1:0", "ignored"),
+        ("deepseek.v3.2", "ignored"),
+        ("moonshotai.kimi-k2.5", "ignored"),
+        ("arn:aws:bedrock:us-east-1:1:application-inference-profile/abc", "ignored"),
+        (None, "ignored"),
+    ],
+)
+def test_converse_takes_no_reasoning_of_other_models_than_claude(model, requirement):
+    rule = choose("bedrock-runtime.us-east-1.amazonaws.com", model, TOOLS, dialect="bedrock").rule
+    assert (rule.window, rule.requirement, rule.signature) == ("none", requirement, "forbidden")
+
+
+# --- Who holds the key
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("bedrock-runtime.us-east-1.amazonaws.com", "bedrock-runtime.eu-west-1.amazonaws.com", True),
+        ("us-central1-aiplatform.googleapis.com", "aiplatform.eu.rep.googleapis.com", True),
+        ("api.openai.com", "eu.api.openai.com", True),
+        ("one.openai.azure.com", "two.openai.azure.com", False),
+        ("generativelanguage.googleapis.com", "us-central1-aiplatform.googleapis.com", False),
+        ("api.anthropic.com", "bedrock-runtime.us-east-1.amazonaws.com", False),
+    ],
+)
+def test_regions_share_a_key_and_resources_do_not(one, other, expected):
+    holds = holds_key(choose(one, None, dialect="anthropic"))
+    assert (holds is not None and holds(other)) is expected
+
+
+@pytest.mark.parametrize(
+    ("url", "joined"),
+    [
+        ("bedrock-runtime.us-east-1.amazonaws.com", True),
+        ("us-central1-aiplatform.googleapis.com", True),
+        ("res.services.ai.azure.com", False),  # the vendor's promise does not name it
+    ],
+)
+def test_a_policy_joins_the_platforms_that_anthropic_names(url, joined):
+    policy = Policy(sealed="family")
+    holds = holds_key(choose(url, "claude-opus-4-5", dialect="anthropic", policy=policy), policy)
+    assert (holds is not None and holds("api.anthropic.com")) is joined
+
+
 # --- Z.ai, local servers, unknown hosts
 
 
@@ -474,6 +666,26 @@ def test_every_claude_name_gets_the_window_and_the_bonds_of_its_generation(name)
     assert (off.rule.window, off.rule.requirement) == ("none", "forbidden")
 
 
+PLATFORMS = [
+    ("bedrock-runtime.us-east-1.amazonaws.com", "bedrock", {"account"}),
+    ("bedrock-runtime.us-east-1.amazonaws.com", "anthropic", {"account"}),
+    ("us-east5-aiplatform.googleapis.com", "anthropic", set()),
+    ("res.services.ai.azure.com", "anthropic", set()),
+]
+
+
+@pytest.mark.parametrize(("url", "dialect", "more"), PLATFORMS)
+def test_claude_on_another_platform_is_under_its_vendors_rules(url, dialect, more):
+    for name in claude_names():
+        at_home = choose("api.anthropic.com", name, ON, dialect="anthropic").rule
+        rule = choose(url, name, ON, dialect=dialect).rule
+        assert (rule.window, rule.signature, rule.guards) == (at_home.window, "required", at_home.guards), name
+        assert rule.bound == at_home.bound | more, name
+        assert rule.can_disable is at_home.can_disable
+    off = choose(url, "us.anthropic.claude-sonnet-4-5-20250929-v1:0", OFF, dialect=dialect).rule
+    assert (off.window, off.requirement) == ("none", "forbidden")
+
+
 def test_a_clear_thinking_edit_makes_an_old_claude_keep_what_it_is_told():
     edits = {"edits": [{"type": "clear_thinking_20251015", "keep": {"type": "thinking_turns", "value": 2}}]}
     request = {"thinking": {"type": "enabled", "budget_tokens": 2048}, "context_management": edits}
@@ -489,7 +701,7 @@ def test_thinking_is_switched_off_at_anthropic_without_leaving_its_budget_behind
 @pytest.mark.parametrize("host", builtin(), ids=lambda host: host.id)
 def test_what_switches_thinking_off_is_read_as_off(host):
     rule = next(rule for rule in host.rules if rule.models == ("*",))
-    choice = choose(host.hosts[0] if host.hosts else "nobody.example", None, {}, dialect=rule.dialect)
+    choice = choose(name_of(host), None, {}, dialect=rule.dialect)
     choice = choice._replace(host=host, rule=rule)
     request = disable_thinking(choice, {})
     assert thinking_of(host, request) == ("off" if request else "unset")
@@ -516,6 +728,21 @@ WORDS = [
     ("anthropic", 400, "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.", "missing"),
     ("openai", 400, "Item 'rs_1' of type 'reasoning' was provided without its required following item.", "pair"),
     ("openai", 404, "Item with id 'rs_0' not found.", "lost"),
+    ("azure", 400, "Extra inputs are not permitted", "refused"),
+    ("azure", 400, "The encrypted content gAAA...CQ== could not be verified.", "sealed"),
+    ("azure", 400, "Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'.", "pair"),
+    ("azure", 404, "Item with id 'rs_0' not found. Items are not persisted when `store` is set to false.", "lost"),
+    ("xai", 400, "Could not decrypt the provided encrypted_content. Ensure the value is the unmodified encrypted_content from a previous response.", "sealed"),
+    ("xai", 404, "Item with id 'rs_0' not found.", "lost"),
+    ("gemini", 400, "Function call is missing a thought_signature in functionCall parts.", "missing"),
+    ("gemini", 400, "Corrupted thought signature.", "sealed"),
+    ("vertex", 400, "Unable to submit request because Thought signature is not valid..", "sealed"),
+    ("vertex", 400, "Unable to submit request because function call `default_api:x` in the 12. content block is missing a `thought_signature`.", "missing"),
+    ("vertex", 400, "messages.1.content.0: Invalid `signature` in `thinking` block", "sealed"),
+    ("bedrock", 400, "User messages cannot contain reasoning content. Please remove the reasoning content and try again.", "refused"),
+    ("bedrock", 400, "This model doesn't support the reasoningContent.reasoningText.signature field. Remove reasoningContent.reasoningText.signature and try again.", "refused"),
+    ("bedrock", 400, "The model returned the following errors: messages.369.content.0.thinking.signature: Field required", "sealed"),
+    ("bedrock", 400, "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.", "missing"),
     ("deepseek", 500, "The `reasoning_content` in the thinking mode must be passed back to the API.", None),
 ]  # fmt: skip
 
@@ -548,6 +775,12 @@ MODELS = {
     "together": ["moonshotai/Kimi-K3", "zai-org/GLM-5.2"],
     "zai": ["glm-5.3", "glm-4.7"],
     "vllm": ["deepseek-ai/DeepSeek-V4", "deepseek-ai/DeepSeek-V3.2", "qwen3"],
+    "azure": ["deepseek-v4-pro", "kimi-k2.5", "gpt-5.6", "my-deployment"],
+    "bedrock": ["us.anthropic.claude-opus-4-5-20251101-v1:0", "us.deepseek.r1-v1:0", "openai.gpt-oss-120b-1:0"],
+    "dashscope": ["qwen3.8-max", "qwen3.7-plus", "qwen3.5-flash"],
+    "gemini": ["gemini-2.5-pro", "gemini-3-pro", "gemma-3-27b-it"],
+    "vertex": ["gemini-2.5-pro", "gemini-3-pro", "zai-org/glm-5-maas"],
+    "xai": ["grok-4.6"],
 }  # fmt: skip
 HEAD = """\
 # What every rule file says, resolved: a test compares this file with the rules. Made by
@@ -584,7 +817,7 @@ def outcome(choice):
 def matrix():
     lines = []
     for host in builtin():
-        name = host.hosts[0] if host.hosts else "nobody.example"
+        name = name_of(host)
         for dialect in dict.fromkeys(rule.dialect for rule in host.rules):
             for model in MODELS.get(host.id, ["any"]):
                 cells = {

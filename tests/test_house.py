@@ -18,7 +18,7 @@ import reasoning_replay
 
 HOUSE = Path(reasoning_replay.__file__).parent
 FILES = sorted(HOUSE.rglob("*.py"))
-PUBLIC = ["reasoning_replay", "reasoning_replay.litellm", "reasoning_replay.testing"]
+PUBLIC = ["reasoning_replay", "reasoning_replay.langchain", "reasoning_replay.litellm", "reasoning_replay.testing"]
 
 # Who may enter whom: the room, and the rooms that its imports may name. A room is a module or a folder
 # directly under the package; what a room's own files do among themselves is its own affair (but see `forms`).
@@ -34,6 +34,7 @@ MAY_SEE = {
     "_capture": {"_origin", "_known", "_faults", "forms"},
     "_replay": {*CORE, "_report", "_known", "_fallback", "_plan", "_faults", "hosts"},
     "litellm": {*CORE, "_report", "_known", "_plan", "_faults", "_capture", "_replay"},
+    "langchain": {*CORE, "_report", "_known", "_plan", "_faults", "_capture", "_replay", "litellm"},
     "testing": {"_origin", "_history", "_engine", "_report", "_known", "_plan", "_faults", "_capture", "_replay"},
     "_cli": {*CORE, "_report", "_replay", "hosts", "_demo"},
     "_demo": {"_report", "litellm", "testing"},
@@ -249,6 +250,7 @@ def names_of_hosts_and_models() -> set[str]:
         "unknown", "https", "localhost", "compatible", "model", "reasoning", "thinking", "openai", "cloud",
         "inference", "router", "gateway", "instruct", "large", "small", "medium", "coder", "flash", "proxy",
         "custom", "server", "text", "vision", "chat", "none", "endpoint",
+        "beta", "host", "docker", "internal",
     }  # fmt: skip
     return found - dialects - plain
 
