@@ -6,8 +6,10 @@ stands in a module of its own.
 
 import httpx
 
+import wire_bedrock
 import wire_chat
 import wire_claude
+import wire_gemini
 import wire_ollama
 import wire_responses
 from wire_chat import TOOLS, chat_message, events
@@ -21,15 +23,19 @@ CLIENTS = {
     "anthropic": wire_claude,
     "responses": wire_responses,
     "ollama": wire_ollama,
+    "gemini": wire_gemini,
+    "bedrock": wire_bedrock,
 }
 
 
 def ask(host, messages, **more):
     """One request; the raw httpx response."""
     headers = more.pop("headers", {})
-    body = {"model": host.model, **CLIENTS[host.dialect].body_for(messages), **more}
+    client = CLIENTS[host.dialect]
+    body = {"model": host.model, **client.body_for(messages), **more}
     body = {key: value for key, value in body.items() if value is not None}
-    return httpx.post(host.endpoint, json=body, headers=headers, timeout=30, verify=False)
+    url, body = client.request(host, body) if hasattr(client, "request") else (host.endpoint, body)
+    return httpx.post(url, json=body, headers=headers, timeout=30, verify=False)
 
 
 def message_of(host, response):

@@ -19,7 +19,12 @@ DEMANDING = {
     "and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this requirement, "
     "disable `thinking`. Please consult our documentation at "
     "https://docs.claude.com/en/docs/build-with-claude/extended-thinking",
+    "gemini": "Function call is missing a thought_signature in functionCall parts. This is required for tools to work "
+    "correctly, and missing thought_signature may lead to degraded model performance. Additional data, function call "
+    "`default_api:get_weather` , position 2. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for "
+    "more details.",
 }
+DEMANDING["bedrock"] = f"The model returned the following errors: {DEMANDING['anthropic']}"
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
