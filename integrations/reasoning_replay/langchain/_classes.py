@@ -19,7 +19,8 @@ from .._origin import Dialect
 
 Hooks = Literal[
     "openai",
-    "moonshot",
+    "cerebras",
+    "qwq",
     "groq",
     "mistral",
     "fireworks",
@@ -139,14 +140,15 @@ ROWS: tuple[Row, ...] = (
     _openai("langchain_deepseek.ChatDeepSeek"),
     _openai("langchain_xai.ChatXAI"),
     _openai("langchain_together.ChatTogether"),
-    _openai("langchain_cerebras.ChatCerebras", facts=(*_CHAT, ("disable_reasoning", "disable_reasoning"))),
+    _openai(
+        "langchain_cerebras.ChatCerebras", hooks="cerebras", facts=(*_CHAT, ("disable_reasoning", "disable_reasoning"))
+    ),
     _openai(
         "langchain_moonshot.ChatMoonshot",
-        hooks="moonshot",
         facts=(*_CHAT, ("thinking", "thinking")),
         shape=_thinking_switch,
     ),
-    _openai("langchain_qwq.ChatQwQ", facts=_QWEN),
+    _openai("langchain_qwq.ChatQwQ", hooks="qwq", facts=_QWEN),
     _openai("langchain_qwq.ChatQwen", facts=_QWEN),
     _openai("langchain_openai.ChatOpenAI", hint=None),
     _openai("langchain_openai.BaseChatOpenAI", hint=None),
@@ -253,7 +255,7 @@ def target_of(model: Any, kwargs: Mapping[str, Any], *, asynchronous: bool = Fal
         from ._litellm_target import litellm_target  # not at the top: it imports LiteLLM
 
         return litellm_target(model, kwargs)
-    responses = row.hooks == "openai" and uses_responses(model, kwargs)
+    responses = row.bases is _OPENAI and uses_responses(model, kwargs)
     places = row.bases[::-1] if responses else row.bases
     moved = _moved(row.moves, kwargs, getattr(model, "model_kwargs", None)) if row.moves is not None else None
     url = moved or _base_url(model, places, asynchronous=asynchronous)
