@@ -248,7 +248,7 @@ class Run:
         words: list[bytes] = []
         self._before = []
         for step in range(STEPS):
-            reply = self._told(configuration, shape, told, tuple(words), step)
+            reply = self._told(configuration, shape, told, step)
             if reply is None:
                 return None
             message, new = reply
@@ -261,7 +261,7 @@ class Run:
         return Source(configuration, shape, tuple(told), tuple(words))
 
     def _told(
-        self, configuration: Configuration, shape: Shape, told: list[BaseMessage], words: tuple[bytes, ...], step: int
+        self, configuration: Configuration, shape: Shape, told: list[BaseMessage], step: int
     ) -> tuple[AIMessage, list[bytes]] | None:
         """One reply of the story. Where the host refuses the loop so far, the reply to the last words alone."""
         host = self.room.hosts[configuration.name]
@@ -278,7 +278,7 @@ class Run:
                 self._raised((configuration, shape), configuration, seen, error, f"reply {number}: ")
                 continue
             if step and messages is not start:
-                self._own((configuration, shape), words, seen, f"reply {number}")
+                self._own((configuration, shape), step, seen, f"request {number}")
             if (not isinstance(told[-1], ToolMessage)) != bool(message.tool_calls) or not _sane(message):
                 self.fail((configuration, shape), configuration.name, LOCAL, f"reply {number}: its calls were not read")
                 return None
@@ -290,18 +290,18 @@ class Run:
         seen, self._before = len(self.room.hosts[source.configuration.name].requests), []
         self.result.own_calls += 1
         if self._sent(source, source.configuration, list(source.messages)):
-            self._own((source.configuration, source.shape), source.words, seen, "the whole story")
+            self._own((source.configuration, source.shape), STEPS, seen, "the whole story")
 
-    def _own(self, made: tuple[Configuration, Shape], words: tuple[bytes, ...], seen: int, where: str) -> None:
+    def _own(self, made: tuple[Configuration, Shape], replies: int, seen: int, where: str) -> None:
         configuration = made[0]
         host = self.room.hosts[configuration.name]
         for request in host.requests[seen:]:
-            missing = [w for w in words if w not in request.raw] if configuration.sends_history else []
             lost = host.lost(request)
-            if configuration.takes_own and (missing or lost):
-                self.fail(
-                    made, configuration.name, LOST, f"{where}: {max(len(missing), len(lost))} of {len(words)} missing"
-                )
+            said = [row for row in host.rows(request) if host._speaks.is_said(row)]
+            if configuration.takes_own and lost:
+                self.fail(made, configuration.name, LOST, f"{where}: {len(lost)} of {replies} replies' words")
+            elif configuration.sends_history and len(said) < replies:
+                self.fail(made, configuration.name, LOST, f"{where}: {replies - len(said)} replies are not there")
             if MARK in request.raw:
                 self.fail(made, configuration.name, MARKED, where)
         rows, before = rows_of(host.requests[-1].json), self._before

@@ -112,15 +112,15 @@ CONFIGURATIONS = (
         name="openai at an unknown host", host="unknown", package="langchain_openai", cls="ChatOpenAI", build=by(),
     ),
     Configuration(
-        name="openai responses", host="openai", package="langchain_openai", cls="ChatOpenAI", dialect="responses",
+        name="openai responses", host="openai-responses", package="langchain_openai", cls="ChatOpenAI", dialect="responses",
         build=by(use_responses_api=True, **SEALED),
     ),
     Configuration(
-        name="openai responses not stored", host="openai", package="langchain_openai", cls="ChatOpenAI",
+        name="openai responses not stored", host="openai-responses", package="langchain_openai", cls="ChatOpenAI",
         dialect="responses", build=by(use_responses_api=True, store=False, **SEALED),
     ),
     Configuration(
-        name="openai responses by previous id", host="openai", package="langchain_openai", cls="ChatOpenAI",
+        name="openai responses by previous id", host="openai-responses", package="langchain_openai", cls="ChatOpenAI",
         dialect="responses", sends_history=False,
         build=by(use_responses_api=True, use_previous_response_id=True, **SEALED),
     ),
