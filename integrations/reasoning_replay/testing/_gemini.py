@@ -29,7 +29,7 @@ from ._gemini_case import (
     snake,
     steps,
 )
-from ._law import Refusal, Verdict
+from ._law import Refusal, Verdict, matches
 
 BODY_KEYS: Final = (
     "contents", "systemInstruction", "tools", "toolConfig", "safetySettings", "generationConfig", "cachedContent",
@@ -53,6 +53,8 @@ class Words:
     """A call without its signature. `{at}` counts contents from 1."""
     foreign: str
     """A signature that this host did not make."""
+    spares: tuple[str, ...] = ()
+    """Models that this transport does not ask for signatures."""
 
 
 GEMINI: Final = Words(
@@ -69,6 +71,7 @@ VERTEX: Final = Words(
     "`thought_signature`. Learn more: https://docs.cloud.google.com/vertex-ai/generative-ai/docs/thought-signatures",
     foreign="Unable to submit request because Thought signature is not valid.. Learn more: "
     "https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/gemini",
+    spares=("gemini-3-pro-image*",),
 )
 NO_CONTENTS: Final = "* GenerateContentRequest.contents: contents is not specified\n"
 NO_PARTS: Final = "* GenerateContentRequest.contents[{at}].parts: contents.parts must not be empty.\n"
@@ -168,7 +171,7 @@ def merged(case: Case, words: Words, options: Mapping[str, Any]) -> str | None:
 
 def missing(case: Case, words: Words, options: Mapping[str, Any]) -> str | None:
     """The first call of every step of the current turn is signed; its siblings take no sentinel."""
-    for step in steps(case.body):
+    for step in [] if matches(case.model, words.spares) else steps(case.body):
         calls = [place for place in step if is_call(place.body)]
         for place in calls[:1]:
             if signature_of(place.body) in (None, ""):
@@ -193,7 +196,17 @@ def error(message: str, status: int = 400, kind: str = "INVALID_ARGUMENT") -> Re
     return Refusal(status, {"error": {"code": status, "message": message, "status": kind}}, message)
 
 
-def judge(case: Case, options: Mapping[str, Any], words: Words = GEMINI) -> Verdict:
+def judge(case: Case, options: Mapping[str, Any]) -> Verdict:
+    """The Gemini API."""
+    return _judged(case, options, GEMINI)
+
+
+def vertex(case: Case, options: Mapping[str, Any]) -> Verdict:
+    """Vertex: the same law in other words, and no sentinel but one."""
+    return _judged(case, options, VERTEX)
+
+
+def _judged(case: Case, options: Mapping[str, Any], words: Words) -> Verdict:
     """The first check that refuses decides."""
     if not contents_of(case.body):
         return Verdict(error(NO_CONTENTS))

@@ -87,8 +87,7 @@ def _remember(parts: Sequence[Part], signature: str, issuer: Issuer) -> None:
     issuer.replies.update((sign, (word,)) for sign in known)
     for part in parts:
         if isinstance(part, Call):
-            sign = f'"args": {arguments_of(part)}'
-            issuer.replies[sign] = () if sign in issuer.replies else (word,)
+            issuer.alike.setdefault(f'"args": {arguments_of(part)}', []).append((word,))
 
 
 def _has_id(parts: Sequence[Part], sign: str) -> bool:

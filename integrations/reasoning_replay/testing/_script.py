@@ -152,7 +152,8 @@ def step_of(messages: Iterable[Any], calls: Callable[[Mapping[str, Any]], bool])
 
 
 class Issuer:
-    """Makes canaries, signatures and ids for one host, and remembers them. Mutable: `issued`, `replies`.
+    """Makes canaries, signatures and ids for one host, and remembers them. Mutable: `issued`, `replies`, and `alike`: replies
+    by a sign that several may share.
 
     A signature covers kind, scope and text under a key that only this host has; it can be verified after `reset`.
     """
@@ -162,12 +163,14 @@ class Issuer:
         self.new_call_id = new_call_id
         self.issued: dict[str, str] = {}
         self.replies: dict[str, tuple[str, ...]] = {}
+        self.alike: dict[str, list[tuple[str, ...]]] = {}
         self._key = secrets.token_bytes(16)
 
     def reset(self) -> None:
         """Forget what was issued. Signatures stay valid."""
         self.issued.clear()
         self.replies.clear()
+        self.alike.clear()
 
     def canary(self, scope: str, step: int) -> str:
         """A new canary word, remembered as issued for `scope` (the upstream on a router, else empty)."""
