@@ -137,19 +137,21 @@ class StrictHost:
     def lost(self, request: Captured | None = None) -> list[str]:
         """What this host issued with the replies in a request's history and cannot read in it (default: the last request).
 
-        A reply is known by the ids of its calls, or by the default model's own last line. Reasoning under a key that the
-        host does not read is lost.
+        A reply is known by the ids of its calls, or by the default model's own last line; where clients leave ids out, by
+        the arguments, which several replies may share. Reasoning under a key that the host does not read is lost.
         """
         said = [row for row in self.rows(request or self.last) if self._speaks.is_said(row)]
         written = [(json.dumps(row), self._speaks.readable(row, self.judge.reads)) for row in said]
-        return [
+        known = [(sign, [words]) for sign, words in dict(self._issuer.replies).items()]
+        lost = [
             word
-            for sign, words in dict(self._issuer.replies).items()
+            for sign, replies in (*known, *dict(self._issuer.alike).items())
             for whole, readable in written
-            if sign in whole
-            for word in words
+            if sign in whole and not any(all(word in readable for word in words) for words in replies)
+            for word in replies[0]
             if word not in readable
         ]
+        return list(dict.fromkeys(lost))
 
     def rows(self, request: Captured) -> list[dict[str, Any]]:
         """A request's history, one row a message; where one reply is many items, one row a reply."""
