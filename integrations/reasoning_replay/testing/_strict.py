@@ -193,6 +193,17 @@ JUDGES: Final[Mapping[str, Judge]] = {
                "BigPizzaV3/CodexPlusPlus#332; the shape of a request from memory", date="2026-09-15",
         confidence="documented; that a signature is good for its own call alone is a guess",
     ),
+    "vertex": Judge(
+        law=_gemini.vertex, dialect="gemini", alias="vertex", base="",
+        route="/v1/projects/p/locations/global/publishers/google/models/{model}:generateContent",
+        also=("/models/{model}:generateContent", "/models/{model}:streamGenerateContent"), model="gemini-3-pro-preview",
+        new_call_id=_gemini_voice.call_id, seals=False, options={"merged": "accept"},
+        fails=lambda status: _gemini.error("Resource exhausted. Please try again later.", status, "RESOURCE_EXHAUSTED"),
+        reads=("parts",),
+        source="pydantic-ai#3881; NoeFabris/opencode-antigravity-auth#368; https://cloud.google.com/vertex-ai/generative-ai/docs/thought-signatures; "
+               "the shape of a request from memory", date="2026-09-15",
+        confidence="documented; that a signature is good for its own call alone is a guess",
+    ),
     "bedrock": Judge(
         law=_bedrock.judge, dialect="bedrock", alias="bedrock", base="", route="/model/{model}/converse",
         also=("/model/{model}/converse-stream",), model="us.anthropic.claude-sonnet-4-5-20250929-v1:0",
