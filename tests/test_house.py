@@ -46,7 +46,7 @@ WORLD = {"time", "datetime.now", "logging", "os", "random", "socket", "warnings"
 
 NOT_OUR_WORDS = {"sanitize", "clean", "handle", "manager", "util", "utils", "provider", "provenance"}
 # LiteLLM's and LangChain's own names, and LiteLLM's word for what it calls (a host is ours).
-THEIR_NAMES = {"provider_specific_fields", "custom_llm_provider", "llm_provider"}
+THEIR_NAMES = {"provider_specific_fields", "custom_llm_provider", "llm_provider", "run_manager"}
 THEIR_WORDS = {"litellm": {"provider"}}
 
 REASONING_FIELDS = {

@@ -5,18 +5,33 @@ Each notes the payloads in the store and puts the mark beside them; neither chan
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal, overload
 
 from ._faults import fail_closed
 from ._known import Known, default_store
 from ._origin import Origin, to_mark
-from .forms import Form, Stream, digest, form_for, listed
+from .forms import Form, Stream, digest, form_for
+
+
+@overload
+def capture(
+    reply: Any, origin: Origin, *, form: Literal["langchain"], choice: int = 0, known: Known | None = None
+) -> Any: ...
+
+
+@overload
+def capture(
+    reply: Any, origin: Origin, *, form: str | None = None, choice: int = 0, known: Known | None = None
+) -> dict[str, Any]: ...
 
 
 def capture(
     reply: Any, origin: Origin, *, form: str | None = None, choice: int = 0, known: Known | None = None
-) -> dict[str, Any]:
+) -> Any:
     """The assistant message of a reply, marked if it brought reasoning, ready to be appended to the history.
+
+    A dict; in the form `langchain` a message of the class that was given.
 
     Args:
         reply: a whole reply (dict or SDK object), or its message alone.
@@ -29,7 +44,8 @@ def capture(
         HistoryError: not a reply of this form, or a field of the wrong type.
     """
     shape = form_for(form, origin.dialect)
-    return _captured(shape.read(reply, choice), origin, shape, default_store() if known is None else known)
+    found = _captured(shape.read(reply, choice), origin, shape, default_store() if known is None else known)
+    return found if shape.back is None else shape.back(reply, found)
 
 
 def _captured(message: dict[str, Any], origin: Origin, form: Form, known: Known) -> dict[str, Any]:
@@ -40,7 +56,7 @@ def _captured(message: dict[str, Any], origin: Origin, form: Form, known: Known)
     return form.mark(message, to_mark(origin)) if parts else message
 
 
-def capture_safely(reply: Any, origin: Origin, **options: Any) -> dict[str, Any] | None:
+def capture_safely(reply: Any, origin: Origin, **options: Any) -> Any:
     """`capture` for integrations; None on a fault: the reply stays as it is, unmarked."""
     return fail_closed(origin.host, lambda: capture(reply, origin, **options), lambda: None)
 
@@ -88,12 +104,17 @@ def adopt(messages: Any, origin: Origin, *, form: str | None = None) -> list[Any
         HistoryError: messages that cannot be read.
     """
     shape = form_for(form, origin.dialect)
-    rows = listed(messages)
+    rows = shape.rows(messages)
     history = shape.view(rows, None)
     note = to_mark(origin)
     out = [
-        shape.mark(row, note) if any(not part.marked for part in history.rows[index].parts) else messages[index]
-        for index, row in enumerate(rows)
+        messages[index] if all(part.marked for part in history.rows[index].parts) else _marked(shape, each, row, note)
+        for index, (each, row) in enumerate(zip(messages, rows, strict=True))
     ]
     same = isinstance(messages, list) and all(new is old for new, old in zip(out, messages, strict=True))
     return messages if same else out
+
+
+def _marked(form: Form, message: Any, row: Mapping[str, Any], note: dict[str, Any]) -> Any:
+    marked = form.mark(row, note)
+    return marked if form.back is None else form.back(message, marked)

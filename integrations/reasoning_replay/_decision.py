@@ -7,6 +7,7 @@ REASONS is read by the engine, the report and the docs. A new code needs a sente
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -114,6 +115,17 @@ class Draft(NamedTuple):
     def messages_with(self, reason: str) -> int:
         """How many messages have a part that was decided with this reason."""
         return sum(any(act.reason == reason for act in decision.acts) for _, decision in self.decided())
+
+    def counts(self) -> Counter[str]:
+        """The number of the report's lines by their action, worked out shape by shape: without any line."""
+        found = Counter[str]({"guard": len(self.guards)} if self.guards else {})
+        for zone in self.zones:
+            for shape, often in Counter(self.history.rows[zone.start : zone.end]).items():
+                decision = zone.decisions[shape]
+                if decision is not NOTHING:
+                    for line in _lines(0, 0, shape, decision, [0] * len(shape.parts)):
+                        found[line.action] += often
+        return found
 
     def rows(
         self, size: Callable[[int, Part], int], lost: Callable[[int, Part, Act], bool] | None = None

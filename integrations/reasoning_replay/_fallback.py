@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from ._guards import without_thinking
-from .forms import as_mapping, form_for
+from .forms import as_mapping, form_for, given_back
 
 
 class Demand(NamedTuple):
@@ -65,11 +65,16 @@ def stripped(
 
     In the anthropic dialect thinking is switched off: with it on, a tool turn without its block is refused.
     """
-    rows = [row for message in messages if (row := as_mapping(message)) is not None]
+    shape = form_for(form, dialect)
+    if shape.back is None:
+        rows = given = [row for message in messages if (row := as_mapping(message)) is not None]
+    else:
+        given, rows = messages, shape.rows(messages)
     demand, asked = demanded(host, hint, model), request if isinstance(request, Mapping) else {}
     if dialect == "chat":
-        return form_for(form, dialect).strip(rows, None if _is_off(asked) else demand.fill), request
-    left = form_for(form, dialect).strip(rows, None)
+        fill = None if _is_off(asked) else demand.fill
+        return given_back(shape, given, rows, shape.strip(rows, fill)), request
+    left = given_back(shape, given, rows, shape.strip(rows, None))
     if demand.thinks:
         return left, {**without_thinking(asked), "thinking": {"type": "disabled"}}
     return left, without_thinking(asked) if "thinking" in asked or "reasoning_effort" in asked else request

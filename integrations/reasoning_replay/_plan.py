@@ -67,6 +67,7 @@ class Work(NamedTuple):
             rule=self.choice.rule,
             thinking=self.choice.thinking,
             tools=self.choice.tools,
+            counts=self.draft.counts if arrived is None else None,
         )
 
     def _arrived(self, row: int, part: Part, act: Act, arrived: Counter[str]) -> bool:

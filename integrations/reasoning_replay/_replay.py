@@ -21,7 +21,7 @@ from ._origin import Origin, OriginError, Reach, path_of
 from ._plan import MissingReasoning, Plan, Work
 from ._report import Report
 from ._rules import BadPolicy, Choice, Policy, Rule, disable_thinking, has_tools, holds_key, select, upstream_of
-from .forms import Form, digest, form_for, listed
+from .forms import Form, digest, form_for, given_back
 from .hosts import builtin
 
 
@@ -84,7 +84,7 @@ def _prepare(
     known: Known,
     path: str | None = None,
 ) -> Plan:
-    rows = listed(messages)
+    rows = form.rows(messages)
     again = isinstance(known, Overlay)  # what a plan for these messages kept: it knows blanks too
     history = _resolve(form.view(rows, policy.starts_turn), rows, form, _in_store(known), blanks=again)
     if isinstance(known, Overlay):
@@ -97,11 +97,11 @@ def _prepare(
     return _plan_of(messages, rows, Work(tuple(rows), form, draft, choice, policy, known), target, hint)
 
 
-def _plan_of(messages: Any, rows: Sequence[Mapping[str, Any]], work: Work, target: Origin, hint: str | None) -> Plan:
+def _plan_of(messages: Any, rows: list[Mapping[str, Any]], work: Work, target: Origin, hint: str | None) -> Plan:
     draft = work.draft
     out = work.form.apply(rows, draft.history, draft.zones)
     return Plan(
-        messages=messages if out is rows and isinstance(messages, list) else out,
+        messages=given_back(work.form, messages, rows, out),
         request=draft.request,
         report=work.report(target),
         origin=target,
@@ -205,7 +205,7 @@ def confirm(messages: Any, plan: Plan, *, form: str | None = None, request: Mapp
         return fallback_plan(messages, target, form, request, plan.hint)
     choice, policy = plan.work.choice, plan.work.policy
     shape = form_for(form, target.dialect)
-    rows = listed(messages)
+    rows = shape.rows(messages)
     if rows == plan.messages and plan.work.goes_as_it_is():
         return replace(plan, messages=messages, request=request)
     find = _by_count(plan.kept, target)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ._decision import REASONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from ._decision import Row
     from ._origin import Origin
@@ -44,7 +44,7 @@ class Report:
     Mutable in one way: `rows` may be given as a function, which is called once, when they are first asked for.
     """
 
-    __slots__ = ("_rows", "origin", "rule", "thinking", "tools")
+    __slots__ = ("_counts", "_rows", "origin", "rule", "thinking", "tools")
 
     origin: Origin
     """Where the plan sends the messages."""
@@ -63,8 +63,10 @@ class Report:
         rule: Rule | None,
         thinking: str,
         tools: bool,
+        counts: Callable[[], Mapping[str, int]] | None = None,
     ) -> None:
         self._rows = rows
+        self._counts = counts
         self.origin = origin
         self.rule = rule
         self.thinking = thinking
@@ -74,11 +76,14 @@ class Report:
     def rows(self) -> tuple[Row, ...]:
         """One row for each part of reasoning that was seen and for each change that was made."""
         if callable(self._rows):
-            self._rows = self._rows()  # the closure goes, and with it the messages that it held
+            self._rows = self._rows()  # the closures go, and with them the messages that they held
+            self._counts = None
         return self._rows
 
     def counts(self) -> dict[str, int]:
         """Give the number of rows of each action that occurs; empty when there was no reasoning."""
+        if callable(self._rows) and self._counts is not None:
+            return dict(self._counts())
         return dict(Counter(row.action for row in self.rows))
 
     def to_dict(self) -> dict[str, Any]:
@@ -140,6 +145,7 @@ class Report:
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self._rows, self.origin, self.rule, self.thinking, self.tools = state
+        self._counts = None
 
     def _repr_html_(self) -> str:
         from html import escape  # half a millisecond, for notebooks alone

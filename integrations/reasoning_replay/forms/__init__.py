@@ -51,6 +51,10 @@ class Form(NamedTuple):
     """A message and a mark → the message with the mark beside all reasoning that has none."""
     stream: Callable[[int], Stream]
     """An empty stream for one choice."""
+    rows: Callable[[object], list[Mapping[str, Any]]] = lambda messages: listed(messages)  # noqa: PLW0108 - it stands below
+    """What the caller gave → mappings, one a message. Raises HistoryError for what is no list of messages."""
+    back: Callable[[Any, Mapping[str, Any]], Any] | None = None
+    """The message that was given and its edited row → the planned message. None: the row is the message."""
 
 
 @cache
@@ -66,7 +70,7 @@ def form_of(name: str) -> Form:
     return forms[name]
 
 
-_MODULES = {"chat": "chat", "litellm": "chat", "anthropic": "anthropic"}
+_MODULES = {"chat": "chat", "litellm": "chat", "anthropic": "anthropic", "langchain": "langchain"}
 _OWN_FORMS = {"chat": "chat", "anthropic": "anthropic"}
 """Dialect → the form it is written in when none is named."""
 
@@ -131,6 +135,19 @@ def listed(messages: object) -> list[Mapping[str, Any]]:
             )
         rows.append(row)
     return rows
+
+
+def given_back(form: Form, messages: Any, rows: list[Mapping[str, Any]], out: list[Any]) -> list[Any]:
+    """Planned rows as what the caller gave: the very same list where nothing changed, every other message shared."""
+    if out is rows and isinstance(messages, list):
+        return messages
+    if form.back is None:
+        return out
+    given = {id(row): message for row, message in zip(rows, messages, strict=True)}
+    return [
+        form.back(given[id(row.source)], row) if hasattr(row, "source") else given[id(row)]  # a form's `Edited`
+        for row in out
+    ]
 
 
 def layout_of(kinds: Iterable[tuple[str, int]]) -> list[str] | None:

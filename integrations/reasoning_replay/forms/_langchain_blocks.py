@@ -1,0 +1,166 @@
+"""Content blocks of LangChain messages that hold reasoning, in the five shapes that classes and run modes give them.
+
+Shapes: `output_version` v0 or v1, whole or put together from a stream, and what `stream_events(version="v3")` stores.
+Read here is one block; which message it sits in and what becomes of it stands in `langchain`.
+Seen with langchain-core 1.8.3 and 17 partner packages, 2026-11-30.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from . import canonical, shape_value
+from ._carriers import text_of
+
+THINKING = "content.thinking"
+ITEM = "content.item"
+"""An item of the Responses API: it has an id of its host, and what follows it refers to it."""
+
+
+class Reasoning(NamedTuple):
+    """What a block holds."""
+
+    carrier: str
+    text: str
+    seal: str | None = None
+    """What only its host can open or check; None: readable alone."""
+    redacted: bool = False
+
+    @property
+    def code(self) -> str:
+        """The block's code, as `_carriers` names them."""
+        if self.seal is None:
+            return shape_value(self.text)
+        return "redacted" if self.redacted else "signed" if self.text != "" else "hollow"
+
+    @property
+    def payload(self) -> str:
+        """What its digest is made of: equal in every shape, and equal to that of LiteLLM's thinking block."""
+        return self.text if self.seal is None else f"{self.text}\0{self.seal}"
+
+
+def reasoning_in(block: object) -> Reasoning | None:
+    """The reasoning of a block; None for a block that holds none."""
+    if not isinstance(block, Mapping):
+        return None
+    kind = block.get("type")
+    read = _READERS.get(kind) if isinstance(kind, str) else None
+    return read(block) if read is not None else None
+
+
+def _word(value: object) -> str | None:
+    """A sealed value as a word; bytes (Bedrock) as the base64 that they are on the wire. None for nothing."""
+    if isinstance(value, (bytes, bytearray)):
+        return base64.b64encode(value).decode()
+    if isinstance(value, str):
+        return value if len(value) else None
+    return None if value is None else canonical(value)
+
+
+def _thinking(block: Mapping[str, Any]) -> Reasoning:
+    return Reasoning(THINKING, text_of(block.get("thinking")), _word(block.get("signature")))
+
+
+def _redacted(block: Mapping[str, Any]) -> Reasoning:
+    return Reasoning(THINKING, "", _word(block.get("data")) or "", redacted=True)
+
+
+def _reasoning(block: Mapping[str, Any]) -> Reasoning:
+    """A block of v1, or an item of the Responses API: told apart by the item's id and encrypted content."""
+    own = block.get("extras")
+    extras = own if isinstance(own, Mapping) else {}
+    text = "".join(
+        text_of(block[key]) for key in ("reasoning", "text", "summary", "content") if block.get(key) is not None
+    )
+    redacted = _word(extras.get("redacted_content"))
+    if redacted is not None:
+        return Reasoning(THINKING, text, redacted, redacted=True)
+    seals = [_word(place.get("encrypted_content")) for place in (block, extras)]
+    if any(seal is not None for seal in seals) or "summary" in block or is_item_id(block.get("id")):
+        return Reasoning(ITEM, text, next((seal for seal in (*seals, _word(block.get("id"))) if seal is not None), ""))
+    signatures = [_word(place.get(key)) for place in (extras, block) for key in ("signature", "thought_signature")]
+    return Reasoning(THINKING, text, next((seal for seal in signatures if seal is not None), None))
+
+
+def _converse(block: Mapping[str, Any]) -> Reasoning:
+    """Bedrock's block; Cerebras gives the same name to one that holds a text."""
+    inside = block.get("reasoning_content")
+    if not isinstance(inside, Mapping):
+        return Reasoning(THINKING, text_of(inside), _word(block.get("signature")))
+    redacted = _word(inside.get("redacted_content"))
+    if redacted is not None:
+        return Reasoning(THINKING, "", redacted, redacted=True)
+    return Reasoning(THINKING, text_of(inside.get("text")), _word(inside.get("signature")))
+
+
+def _opaque(block: Mapping[str, Any]) -> Reasoning:
+    return Reasoning(THINKING, "", canonical(block))
+
+
+def _wrapped(block: Mapping[str, Any]) -> Reasoning | None:
+    """A vendor's own block inside v1's wrapper."""
+    value = block.get("value")
+    return reasoning_in({**value, "type": value.get("type")}) if isinstance(value, Mapping) else None
+
+
+_READERS: dict[str, Callable[[Mapping[str, Any]], Reasoning | None]] = {
+    "thinking": _thinking,
+    "redacted_thinking": _redacted,
+    "reasoning": _reasoning,
+    "reasoning_content": _converse,
+    "compaction": _opaque,
+    "function_call_signature": _opaque,
+    "non_standard": _wrapped,
+}
+"""Type of a block → how it is read. `compaction` stands for messages that are gone (Anthropic, 2026-09)."""
+
+SEALS = ("signature", "thought_signature", "encrypted_content", "extra_content")
+"""Keys of a visible block, or of its `extras`, that seal it; the block itself stays."""
+_IDS = ("rs_", "msg_", "fc_", "resp_", "ws_", "ctc_")
+
+
+def seals_of(block: object) -> dict[str, Any]:
+    """What is sealed beside a visible block; empty where nothing is."""
+    if not isinstance(block, Mapping):
+        return {}
+    own = block.get("extras")
+    places = (block, own) if isinstance(own, Mapping) else (block,)
+    return {key: place[key] for place in places for key in SEALS if place.get(key) is not None}
+
+
+def without_seals(block: Mapping[str, Any]) -> dict[str, Any]:
+    """The block without what is sealed beside it."""
+    left = {key: value for key, value in block.items() if key not in SEALS}
+    if isinstance(left.get("extras"), Mapping):
+        left["extras"] = {key: value for key, value in left["extras"].items() if key not in SEALS}
+        if not left["extras"]:
+            del left["extras"]
+    return left
+
+
+def is_item_id(value: object) -> bool:
+    """Whether an id names an item of the Responses API, which only its host knows."""
+    return isinstance(value, str) and value.startswith(_IDS)
+
+
+def holds_item_id(block: object) -> bool:
+    """Whether a visible block names an item of its host."""
+    if not isinstance(block, Mapping):
+        return False
+    own = block.get("extras")
+    extra = own.get("item_id") if isinstance(own, Mapping) else None
+    return block.get("type") == "function_call" or is_item_id(block.get("id")) or extra is not None
+
+
+def without_item_id(block: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The block without its item's id; None for a call of the API's own shape, which `tool_calls` has as well."""
+    if block.get("type") == "function_call":
+        return None
+    left = {key: value for key, value in block.items() if key != "id" or not is_item_id(value)}
+    if isinstance(left.get("extras"), Mapping):
+        left["extras"] = {key: value for key, value in left["extras"].items() if key != "item_id"}
+        if not left["extras"]:
+            del left["extras"]
+    return left

@@ -1,0 +1,296 @@
+"""LangChain's messages: reasoning in `additional_kwargs` and in content blocks, and what else only its host knows.
+
+A row is the dict of a message's fields: a message's own `__dict__`, or what `messages_to_dict` writes. The mark stands
+in `additional_kwargs`; keys there that nobody knows never reach a wire (19 classes looked at, 2026-11), so it may stay.
+Besides reasoning, ids of the Responses API count as parts: they mean something to their host alone.
+What is put elsewhere than it stood waits under `WIRE` for the integration, since most classes cannot send it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from .._history import History, HistoryError, Message, Part, StartsTurn
+from .._origin import MARK, from_mark_id, mark_id
+from . import PSF, TURN, Form, Messages, canonical, shape_value, stated_turn
+from ._carriers import BY_NAME, PSF_CARRIERS, SEALED, STRINGS, THOUGHT, codes_of, part_of
+from ._langchain_blocks import ITEM, holds_item_id, is_item_id, reasoning_in, seals_of
+from ._langchain_write import FIELD, IDS, SIGNATURES, WIRE, Edited, strip, write
+from ._turns import last_start
+
+KWARGS = "additional_kwargs"
+ROLES = {"human": "user", "ai": "assistant", "AIMessageChunk": "assistant", "HumanMessageChunk": "user"}
+"""LangChain's types → roles; a `chat` message says its role itself, any other type is its own role."""
+_RESULTS = frozenset({"tool", "function", "ToolMessageChunk", "FunctionMessageChunk"})
+_MAPS = (SIGNATURES, "reasoning_tool_extras")
+"""Maps from a call's id to what seals it: Gemini's, and what a hook found beside a call of a chat host."""
+_LISTS = ("reasoning_details", "thinking_blocks", "reasoning_items")
+_KEYS = frozenset({*STRINGS, *SEALED, *_LISTS, *_MAPS, PSF, IDS, "function_call"})
+"""Keys of `additional_kwargs` that matter to the shape."""
+MAX_SHAPES = 1024
+_shapes: dict[Any, Message] = {}
+"""A cache of what follows from its keys alone; bounded."""
+
+
+def role_of(row: Mapping[str, Any]) -> str:
+    """The role of a row, in the words of chat hosts."""
+    kind = row.get("type")
+    return str(row.get("role") if kind in ("chat", "ChatMessageChunk") else ROLES.get(str(kind), kind))
+
+
+def view(messages: Messages, starts_turn: StartsTurn | None = None) -> History:
+    """Messages → history.
+
+    Raises:
+        HistoryError: `additional_kwargs` that is no dict, or content that is no string and no list.
+    """
+    rows: list[Message] = []
+    noted = False
+    for index, row in enumerate(messages):
+        kind = row.get("type")
+        if kind == "ai" or ROLES.get(kind) == "assistant":  # type: ignore[arg-type]
+            rows.append(_assistant(index, row))
+        else:
+            rows.append(_other(row))
+            noted = noted or TURN in row.get(KWARGS, ())
+    found = frozenset(rows)
+    host_turn = last_start(messages, _is_result, _without_text, role_of=role_of)
+    if starts_turn is None and not noted:
+        return History(rows, found, host_turn, host_turn)
+    stated = partial(_stated, starts_turn=starts_turn)
+    return History(rows, found, last_start(messages, _is_result, _without_text, stated, role_of), host_turn)
+
+
+def _stated(index: int, row: Mapping[str, Any], starts_turn: StartsTurn | None) -> bool | None:
+    said = stated_turn(index, {TURN: row.get(KWARGS, {}).get(TURN)}, None)
+    return said if said is not None or starts_turn is None else starts_turn(row)
+
+
+def _is_result(row: Mapping[str, Any]) -> bool:
+    return row.get("type") in _RESULTS
+
+
+def _without_text(row: Mapping[str, Any]) -> bool:
+    content = row.get("content")
+    return isinstance(content, list) and not any(
+        isinstance(block, str) or (isinstance(block, Mapping) and block.get("type") == "text") for block in content
+    )
+
+
+def _other(row: Mapping[str, Any]) -> Message:
+    """The shape of a message that is not the assistant's; reasoning in it is nobody else's, and never goes."""
+    content = row.get("content")
+    held = isinstance(content, list) and any(reasoning_in(block) is not None for block in content)
+    role = role_of(row)
+    if role == "assistant":  # a `chat` message that says so: no class reads reasoning from it, none may send it
+        role = "other"
+    return _shape((role, None, (), False, True, ("content.thinking",) if held else (), 0, False))
+
+
+def _assistant(index: int, row: Mapping[str, Any]) -> Message:
+    kwargs, content = row.get(KWARGS), row.get("content")
+    if not isinstance(kwargs, Mapping):
+        raise HistoryError(f"messages[{index}].{KWARGS}: a {type(kwargs).__name__}; allowed: a dict")
+    codes: list[tuple[str, int | None, str]] = []
+    spare: tuple[str, ...] = ()
+    if not _KEYS.isdisjoint(kwargs):
+        codes += _beside(kwargs)
+        if "function_call" in kwargs and row.get("tool_calls"):
+            spare = ("function_call",)
+    lead, hidden = 0, 0
+    if isinstance(content, list):
+        within, lead, hidden, copied = _within(content, kwargs)
+        codes += within
+        spare += copied
+    elif not isinstance(content, str):
+        raise HistoryError(f"messages[{index}].content: a {type(content).__name__}; allowed: a string or a list")
+    calls = row.get("tool_calls")
+    called = calls is not None and len(calls) > 0
+    if _names_items(row, kwargs, content):
+        codes.append((IDS, None, "opaque"))
+    if called and any(THOUGHT in (call.get("id") or "") for call in calls):  # type: ignore[union-attr]
+        codes.append(("tool_calls.id", None, "opaque"))
+    visible = called or len(content) > hidden
+    identity = mark_id(kwargs.get(MARK))
+    if identity is None and PSF in kwargs:  # LiteLLM's callback has marked it
+        identity = mark_id((kwargs[PSF] or {}).get(MARK))
+    return _shape(("assistant", identity, tuple(codes), called, visible, spare, lead, content == []))
+
+
+def _shape(facts: tuple[Any, ...]) -> Message:
+    shape = _shapes.get(facts)
+    if shape is None:
+        if len(_shapes) >= MAX_SHAPES:
+            _shapes.clear()
+        shape = _shapes.setdefault(facts, _made(*facts))
+    return shape
+
+
+def _made(
+    role: str,
+    identity: str | None,
+    codes: tuple[tuple[str, int | None, str], ...],
+    called: bool,
+    visible: bool,
+    spare: tuple[str, ...],
+    lead: int,
+    null: bool,
+) -> Message:
+    origin = from_mark_id(identity) if identity is not None else None
+    parts = tuple(part_of(carrier, item, code) for carrier, item, code in codes)
+    if origin is not None:
+        parts = tuple(part._replace(marked=True, origins=frozenset({origin})) for part in parts)
+    return Message(role, called, visible, parts, spare, lead, null)
+
+
+def _beside(kwargs: Mapping[str, Any]) -> list[tuple[str, int | None, str]]:
+    """What `additional_kwargs` holds."""
+    codes: list[tuple[str, int | None, str]] = []
+    for key in STRINGS:
+        value = kwargs.get(key)
+        if isinstance(value, str):
+            codes.append((_named(key, kwargs), None, shape_value(value)))
+        elif isinstance(value, Mapping):  # ChatOpenAI's v0: an item of the Responses API
+            codes.append((ITEM, None, "signed"))
+    codes += [(key, None, "opaque") for key in (*SEALED, *_MAPS) if kwargs.get(key) is not None]
+    for key in _LISTS:
+        items = kwargs.get(key)
+        if isinstance(items, list):
+            codes += [(key, item, code) for item, code in codes_of(BY_NAME[key], items)]
+    fields = kwargs.get(PSF)
+    if isinstance(fields, Mapping):
+        codes += [(f"psf.{name}", None, "opaque") for name in PSF_CARRIERS if fields.get(name) is not None]
+    return codes
+
+
+def _named(key: str, kwargs: Mapping[str, Any]) -> str:
+    """The key that the host used: LangChain stores every readable text under `reasoning_content`."""
+    note = kwargs.get(FIELD) if key == "reasoning_content" else None
+    name = note.get("id") if isinstance(note, Mapping) else None
+    return name if name in STRINGS else key
+
+
+def _within(
+    content: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[list[tuple[str, int | None, str]], int, int, tuple[str, ...]]:
+    """Codes of the blocks, how many come first, how many hold reasoning, and whether a block is but a copy for display.
+
+    v1 shows the text of `reasoning_content` a second time, as a block: that one never goes on a wire.
+    """
+    codes: list[tuple[str, int | None, str]] = []
+    lead = hidden = 0
+    copied = False
+    beside = any(isinstance(kwargs.get(key), str) for key in STRINGS) or "thinking_blocks" in kwargs
+    for item, block in enumerate(content):
+        found = reasoning_in(block)
+        if found is None:
+            if len(seals_of(block)):
+                codes.append(("content.extra", item, "opaque"))
+            continue
+        lead += hidden == item
+        hidden += 1
+        if beside and found.seal is None:
+            copied = True
+        else:
+            codes.append((found.carrier, item, found.code))
+    return codes, lead, hidden, (("content.copy",) if copied else ())
+
+
+def _names_items(row: Mapping[str, Any], kwargs: Mapping[str, Any], content: Any) -> bool:
+    if IDS in kwargs or is_item_id(row.get("id")):
+        return True
+    told = row.get("response_metadata")
+    if isinstance(told, Mapping) and is_item_id(told.get("id")):
+        return True
+    return isinstance(content, list) and any(reasoning_in(each) is None and holds_item_id(each) for each in content)
+
+
+def payload(message: Mapping[str, Any], part: Part) -> str:
+    """What a part's digest is made of; the same text gives the same payload in every shape and form."""
+    kwargs = message[KWARGS]
+    carrier = part.carrier
+    if part.item is not None:
+        if carrier in BY_NAME and not carrier.startswith("content."):
+            return BY_NAME[carrier].payload(kwargs[carrier][part.item])
+        block = message["content"][part.item]
+        found = reasoning_in(block)
+        return found.payload if found is not None else f"\0{canonical(seals_of(block))}"
+    if carrier in STRINGS:
+        text: str = kwargs["reasoning_content"] if _named("reasoning_content", kwargs) == carrier else kwargs[carrier]
+        return text
+    if carrier == ITEM:
+        return f"\0{canonical(next(kwargs[key] for key in STRINGS if isinstance(kwargs.get(key), Mapping)))}"
+    if carrier == IDS:
+        return f"\0{message.get('id')}"
+    if carrier == "tool_calls.id":
+        return f"\0{[call.get('id') for call in message['tool_calls']]}"
+    name = carrier.removeprefix("psf.")
+    value = kwargs[carrier] if name == carrier else kwargs[PSF][name]
+    return f"\0{value if isinstance(value, str) else canonical(value)}"
+
+
+def rows_of(messages: object) -> list[Mapping[str, Any]]:
+    """The fields of every message: of LangChain's objects without a copy, of dumps what stands under `data`.
+
+    Raises:
+        HistoryError: not a list, or something in it that is no LangChain message.
+    """
+    if isinstance(messages, str) or not isinstance(messages, Sequence):
+        raise HistoryError(f"messages: a {type(messages).__name__}; allowed: a list of LangChain messages")
+    rows: list[Mapping[str, Any]] = []
+    for index, message in enumerate(messages):
+        row = message.get("data", message) if isinstance(message, Mapping) else getattr(message, "__dict__", None)
+        if not isinstance(row, Mapping) or "content" not in row or not (KWARGS in row or "type" in row):
+            raise HistoryError(
+                f"messages[{index}]: a {type(message).__name__}; allowed: a LangChain message, or what "
+                "messages_to_dict gives of one"
+            )
+        rows.append(row)
+    return rows
+
+
+def back(message: Any, row: Mapping[str, Any]) -> Any:
+    """The message with the fields of an edited row: a copy of the same class, or of the same dump."""
+    if isinstance(message, Mapping):
+        return {**message, "data": dict(row)} if "data" in message else dict(row)
+    changes = {key: row[key] for key in row.changed} if isinstance(row, Edited) else dict(row)
+    return message.model_copy(update=changes)
+
+
+def read(reply: Any, choice: int = 0) -> dict[str, Any]:
+    """A reply's message → its fields, without a mark that came with it.
+
+    Raises:
+        HistoryError: no LangChain message.
+    """
+    row = rows_of([reply])[0]
+    return Edited(row, {KWARGS: {key: value for key, value in (row.get(KWARGS) or {}).items() if key != MARK}})
+
+
+def mark(message: Mapping[str, Any], note: dict[str, Any]) -> dict[str, Any]:
+    """The fields with the mark in `additional_kwargs`; one mark stands for all that the message holds."""
+    return Edited(message, {KWARGS: {**message[KWARGS], MARK: note}})
+
+
+def _no_stream(choice: int) -> Any:
+    raise HistoryError("form 'langchain': chunks are LangChain messages; add them up, and give the sum to capture()")
+
+
+FORMS = {
+    "langchain": Form(
+        name="langchain",
+        view=view,
+        payload=payload,
+        apply=write,
+        strip=strip,
+        read=read,
+        mark=mark,
+        stream=_no_stream,
+        rows=rows_of,
+        back=back,
+    )
+}
+
+__all__ = ["FORMS", "WIRE"]

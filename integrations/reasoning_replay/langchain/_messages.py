@@ -1,0 +1,209 @@
+"""Messages on their way out and back: the plan of a list, what of it is written to the wire, the mark on a reply.
+
+`Planned` is what a chat model's own code is given: an ordinary list of messages that holds only what may go. Since it
+is the plan's own list, a hook deep in a class recognises it and writes to the wire what the class itself cannot send;
+a list that is not planned loses all reasoning there. No state hangs on a model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, MutableMapping
+from typing import Any, NoReturn
+
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+
+from .. import _capture, _faults, _replay
+from .._known import Known, default_store
+from .._origin import MARK, Origin, to_mark
+from .._plan import Plan
+from .._rules import Policy
+from ..forms import PSF, digest, form_of
+from ..forms._carriers import SEALED, STRINGS
+from ..forms._langchain_blocks import reasoning_in
+from ..forms._langchain_write import FIELD, TOOL_EXTRAS, WIRE, strip
+from ._classes import Target
+
+LISTS = ("reasoning_details", "thinking_blocks", "reasoning_items")
+ON_WIRE = frozenset({*STRINGS, *SEALED, *LISTS})
+"""Keys of a chat host's assistant message that hold reasoning."""
+_CHUNKS = "content.thinking"
+
+
+class Planned(list[BaseMessage]):
+    """Messages that may be sent, and the plan that says why. Not for saving."""
+
+    __slots__ = ("call", "given", "plan")
+
+    def __init__(self, messages: Iterable[BaseMessage], plan: Plan, given: Mapping[str, Any] | None = None) -> None:
+        super().__init__(messages)
+        self.plan = plan
+        self.given = given
+        """The request that was planned with; `plan.request` is what became of it."""
+        self.call: Any = None
+        """The call of a wrapped model that they were planned for, if any."""
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("planned messages go on the wire and are never saved")
+
+
+def plan_messages(
+    messages: list[BaseMessage],
+    *,
+    target: Target,
+    request: Mapping[str, Any] | None,
+    policy: Policy | None = None,
+    known: Known | None = None,
+) -> Planned:
+    """What of `messages` goes to `target`. Changes nothing; a fault inside strips everything.
+
+    Raises:
+        MissingReasoning, BadPolicy: what the policy asks for.
+    """
+    plan = _replay.prepare_safely(
+        messages,
+        host=target.url or "custom:unpredicted",
+        model=target.model,
+        dialect=target.dialect,
+        form="langchain",
+        request=request,
+        policy=policy,
+        hint=target.hint,
+        account=target.account,
+        known=known,
+    )
+    return Planned(plan.messages, plan, request)
+
+
+def origin_of(target: Target) -> Origin:
+    """The origin of a reply to a call that went to `target`.
+
+    Raises:
+        OriginError: a URL that names no host.
+    """
+    url = target.url or "custom:unpredicted"
+    return Origin.from_url(url, dialect=target.dialect, model=target.model, account=target.account)
+
+
+def write_wire(rows: list[dict[str, Any]], planned: list[BaseMessage]) -> None:
+    """Writes what the plan kept into a chat host's messages, in place of whatever the class has put there.
+
+    Args:
+        rows: the wire's messages, one for each of `planned`, or at least one for each of the assistant's.
+        planned: what the class was given. Not a `Planned`: all reasoning goes.
+    """
+    wire = [row for row in rows if row.get("role") == "assistant"]
+    replies = [message for message in planned if isinstance(message, AIMessage)]
+    if not isinstance(planned, Planned) or len(wire) != len(replies):
+        for row in rows:
+            _take_out(row)
+        if isinstance(planned, Planned):
+            _faults.report_fault(ValueError("wire messages are not aligned"), planned.plan.origin.host)
+        return
+    for row, message in zip(wire, replies, strict=True):
+        kwargs = message.additional_kwargs
+        if not ON_WIRE.isdisjoint(row):
+            _take_out(row)
+        if kwargs:
+            _put(row, message, kwargs)
+        if isinstance(message.content, list):
+            _put_chunks(row, message.content, kwargs)
+
+
+def _take_out(row: dict[str, Any]) -> None:
+    for key in ON_WIRE.intersection(row):
+        del row[key]
+    if isinstance(row.get("content"), list):
+        row["content"] = [block for block in row["content"] if reasoning_in(block) is None]
+
+
+def _put(row: dict[str, Any], message: AIMessage, kwargs: Mapping[str, Any]) -> None:
+    for key in STRINGS:
+        text = kwargs.get(key)
+        if isinstance(text, str):
+            note = kwargs.get(FIELD) if key == "reasoning_content" else None
+            row[key if note is None else note["id"]] = text
+    for key in (*SEALED, *LISTS):
+        if kwargs.get(key) is not None:
+            row[key] = [_plain(item) for item in kwargs[key]] if key == "thinking_blocks" else kwargs[key]
+    row.update((key, value) for key, value in kwargs.get(WIRE, {}).items() if key != _CHUNKS)
+    extras = kwargs.get(TOOL_EXTRAS)
+    if isinstance(extras, Mapping):
+        for call in row.get("tool_calls") or ():
+            if call.get("id") in extras:
+                call["extra_content"] = extras[call["id"]]
+
+
+def _plain(block: Any) -> Any:
+    """A thinking block without langchain-litellm's own digests, which no host reads."""
+    return {key: value for key, value in block.items() if key not in ("origin", "prefix", "index")}
+
+
+def _put_chunks(row: dict[str, Any], content: list[Any], kwargs: Mapping[str, Any]) -> None:
+    """Thinking chunks in the content, as Mistral writes them, in place of what the class has made of them."""
+    if not any(reasoning_in(block) is not None for block in content):
+        return
+    chunks: list[Any] = []
+    for block in content:
+        found = reasoning_in(block)
+        if found is not None:
+            chunks.append(_chunk(block, found.text))
+        elif isinstance(block, str):
+            chunks.append({"type": "text", "text": block})
+        elif block.get("type") == "text":
+            chunks.append({"type": "text", "text": block["text"]})
+    row["content"] = chunks
+
+
+def _chunk(block: Mapping[str, Any], text: str) -> dict[str, Any]:
+    seal = {key: block[key] for key in ("signature", "closed") if block.get(key) is not None}
+    return {"type": "thinking", "thinking": [{"type": "text", "text": text}], **seal}
+
+
+def confirm_payload(payload: MutableMapping[str, Any], planned: list[BaseMessage]) -> None:
+    """Confirms the plan on the body of an Anthropic request, and applies what its guards change. In place."""
+    if not isinstance(planned, Planned):
+        payload["messages"] = form_of("anthropic").strip(payload["messages"], None)
+        return
+    confirmed = _replay.confirm_safely(payload["messages"], planned.plan, form="anthropic", request=payload)
+    request = confirmed.request if confirmed.request is not None else payload
+    if request is not payload:
+        for key in [key for key in payload if key not in request]:
+            del payload[key]
+        payload.update(request)
+    payload["messages"] = confirmed.messages
+    planned.plan = confirmed
+
+
+def mark_reply(message: AIMessage, origin: Origin, known: Known | None = None) -> None:
+    """Marks a fresh reply as written by `origin`, if it brought anything of its host's. In place."""
+    captured = _capture.capture_safely(message, origin, form="langchain", known=known)
+    if captured is not None:
+        message.additional_kwargs = captured.additional_kwargs
+
+
+def mark_chunk(chunk: AIMessageChunk, origin: Origin) -> None:
+    """Puts the mark on a chunk of a stream. In place."""
+    chunk.additional_kwargs[MARK] = to_mark(origin)
+
+
+def is_marked(message: AIMessage) -> bool:
+    """Whether our mark, or the LiteLLM callback's, is on it."""
+    fields = message.additional_kwargs.get(PSF)
+    return MARK in message.additional_kwargs or (isinstance(fields, Mapping) and MARK in fields)
+
+
+def hand_over(plan: Plan, known: Known | None) -> None:
+    """Notes what a plan kept for whoever plans the same call below us: LiteLLM's callback sees no LangChain mark."""
+    store = default_store() if known is None else known
+    for payload in plan.kept:
+        store.note(digest(payload), plan.origin)
+
+
+def strip_message(message: AIMessage) -> AIMessage:
+    """The message without any reasoning, ids of items and marks; itself where it has none."""
+    fields = message.__dict__
+    row = strip([fields], None)
+    changes = {key: row[0][key] for key in row[0].changed} if row else {"content": "", "additional_kwargs": {}}
+    if all(fields[key] == value for key, value in changes.items()):
+        return message
+    return message.model_copy(update=changes)

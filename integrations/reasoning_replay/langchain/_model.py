@@ -1,0 +1,253 @@
+"""A chat model of the same class that filters what goes in, writes own reasoning back, and marks what comes out.
+
+`wrap_model` makes a copy and gives it a subclass of its own class, made once and with the same name: `isinstance`,
+tracing and `with_structured_output` see the class they know. Only methods that the class itself has are overridden,
+since LangChain asks whether a class streams. The policy is configuration; of a conversation nothing is kept here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import aclosing, closing
+from functools import lru_cache
+from typing import Any, NamedTuple, cast
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGenerationChunk, ChatResult
+from pydantic import PrivateAttr
+
+from .._faults import fail_closed
+from .._known import Known
+from .._origin import MARK, Origin, from_mark
+from .._rules import Policy
+from ..forms import PSF
+from ._callback_below import active_callback
+from ._classes import answered_by, request_of, row_of, target_of
+from ._hooks import mixin_of
+from ._messages import Planned, hand_over, mark_reply, origin_of, plan_messages
+from ._stream import StreamNotes
+from ._told import tell, tell_run
+from ._withheld import restored
+
+_BARE = "_reasoning_replay_bare"
+
+
+class Settings(NamedTuple):
+    """What a wrapped model was wrapped with."""
+
+    policy: Policy
+    known: Known | None = None
+
+
+class _Call:
+    """One call of a wrapped model: its plan, and where the reply will come from."""
+
+    def __init__(
+        self, model: Any, messages: list[BaseMessage], kwargs: Mapping[str, Any], run: Any, *, asynchronous: bool
+    ) -> None:
+        settings: Settings = model._reasoning_replay
+        self.model = model
+        self.known = settings.known
+        self.target = target_of(model, kwargs, asynchronous=asynchronous)
+        below = active_callback() if row_of(type(model)).hooks == "litellm" else None
+        self.messages = plan_messages(
+            restored(messages),
+            target=self.target,
+            request=request_of(model, kwargs),
+            policy=settings.policy,
+            known=settings.known,
+        )
+        self.messages.call = self
+        self.run = run
+        tell_run(run, self.messages.plan.report)
+        if below is not None:
+            hand_over(self.messages.plan, below.known)
+
+    def origin(self, message: AIMessage) -> Origin | None:
+        """Who wrote this reply; None where nobody says."""
+        fields = message.additional_kwargs.get(PSF)
+        if isinstance(fields, Mapping) and active_callback() is not None:
+            marked = from_mark(fields.get(MARK))
+            if marked is not None:
+                return marked
+        target = answered_by(self.model, self.target, message)
+        return None if target.url is None else origin_of(target)
+
+    def replied(self, result: ChatResult) -> ChatResult:
+        """The result, its messages marked and told of."""
+        for generation in result.generations:
+            message = generation.message
+            if isinstance(message, AIMessage):
+                fail_closed(self._host, lambda message=message: self._reply(message), lambda: None)  # type: ignore[misc]
+        return result
+
+    @property
+    def _host(self) -> str:
+        return self.messages.plan.origin.host
+
+    def _reply(self, message: AIMessage) -> None:
+        origin = self.origin(message)
+        if origin is not None:
+            mark_reply(message, origin, self.known)
+        tell(message, self.messages.plan.report)
+
+    def notes(self) -> StreamNotes:
+        """For the chunks of this call's stream."""
+        return StreamNotes(
+            self.messages.plan.origin if self.target.url is None else origin_of(self.target),
+            self.messages.plan.report,
+            sealed=row_of(type(self.model)).sealed,
+            known=self.known,
+        )
+
+
+def _call_of(messages: list[BaseMessage]) -> _Call | None:
+    """The call that is planned already: classes call methods of their own, and executors the sync ones."""
+    return messages.call if isinstance(messages, Planned) else None
+
+
+Method = Callable[..., Any]
+
+
+def _generating(inner: Method) -> Method:
+    def _generate(
+        self: Any, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
+    ) -> ChatResult:
+        call = _call_of(messages) or _Call(self, messages, kwargs, run_manager, asynchronous=False)
+        return call.replied(inner(self, call.messages, stop=stop, run_manager=run_manager, **kwargs))
+
+    return _generate
+
+
+def _generating_later(inner: Method) -> Method:
+    async def _agenerate(
+        self: Any, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
+    ) -> ChatResult:
+        call = _call_of(messages) or _Call(self, messages, kwargs, run_manager, asynchronous=True)
+        return call.replied(await inner(self, call.messages, stop=stop, run_manager=run_manager, **kwargs))
+
+    return _agenerate
+
+
+def _streaming(inner: Method) -> Method:
+    def _stream(
+        self: Any, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
+    ) -> Iterator[ChatGenerationChunk]:
+        call = _call_of(messages) or _Call(self, messages, kwargs, run_manager, asynchronous=False)
+        notes = call.notes()
+        with closing(inner(self, call.messages, stop=stop, run_manager=run_manager, **kwargs)) as chunks:
+            for chunk in chunks:
+                yield notes.passes(chunk)
+        last = notes.closes()
+        if last is not None:
+            yield last
+
+    return _stream
+
+
+def _streaming_later(inner: Method) -> Method:
+    async def _astream(
+        self: Any, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        call = _call_of(messages) or _Call(self, messages, kwargs, run_manager, asynchronous=True)
+        notes = call.notes()
+        async with aclosing(inner(self, call.messages, stop=stop, run_manager=run_manager, **kwargs)) as chunks:
+            async for chunk in chunks:
+                yield notes.passes(chunk)
+        last = notes.closes()
+        if last is not None:
+            yield last
+
+    return _astream
+
+
+_METHODS: dict[str, Callable[[Method], Method]] = {
+    "_generate": _generating,
+    "_agenerate": _generating_later,
+    "_stream": _streaming,
+    "_astream": _streaming_later,
+}
+
+
+def _llm_string(inner: Method) -> Method:
+    def _get_llm_string(self: Any, stop: list[str] | None = None, **kwargs: Any) -> str:
+        """Another key than the bare model's: its cached answers have neither reasoning nor mark."""
+        target, policy = target_of(self, kwargs), self._reasoning_replay.policy
+        chosen = (policy.unknown_origin, policy.missing, policy.window, policy.sealed)
+        ours = f"reasoning-replay:{target.url}|{target.model}|{chosen}"
+        return f"{inner(self, stop=stop, **kwargs)}---{ours}"
+
+    return _get_llm_string
+
+
+def _configurable(inner: Method) -> Method:
+    def configurable_fields(self: Any, **kwargs: Any) -> Any:
+        """Such a model is built anew for each configuration, and wrapped then."""
+        from ._wrap import wrapped_inside  # it imports this module
+
+        return wrapped_inside(inner(self, **kwargs), self._reasoning_replay.policy)
+
+    return configurable_fields
+
+
+def _reduce(self: Any) -> tuple[Any, ...]:
+    settings: Settings = self._reasoning_replay
+    return wrap_model, (bare(self), settings.policy, settings.known)
+
+
+@lru_cache(maxsize=256)
+def _replaying(kind: type[BaseChatModel]) -> type[BaseChatModel]:
+    """The subclass of a chat class that replays reasoning; one a class, with the class's own name."""
+    hooks = mixin_of(row_of(kind).hooks)
+    own = {
+        name: make(getattr(hooks, name, None) or getattr(kind, name))
+        for name, make in _METHODS.items()
+        if getattr(kind, name) is not getattr(BaseChatModel, name, None)
+    }
+    namespace: dict[str, Any] = {
+        "__module__": kind.__module__,
+        "__qualname__": kind.__qualname__,
+        "__doc__": kind.__doc__,
+        "__annotations__": {"_reasoning_replay": Any},
+        "_reasoning_replay": PrivateAttr(default=None),
+        "__reduce__": _reduce,
+        "_get_llm_string": _llm_string(kind._get_llm_string),
+        "configurable_fields": _configurable(kind.configurable_fields),
+        _BARE: kind,
+        **own,
+    }
+    bases = (kind,) if hooks is None else (hooks, kind)
+    return cast("type[BaseChatModel]", cast("Any", type(kind))(kind.__name__, bases, namespace))
+
+
+def is_wrapped(model: object) -> bool:
+    """Whether the model replays reasoning already."""
+    return hasattr(type(model), _BARE)
+
+
+def bare(model: BaseChatModel) -> BaseChatModel:
+    """A copy of a wrapped model as it was before; any other model itself."""
+    if not is_wrapped(model):
+        return model
+    return _reclassed(model, getattr(type(model), _BARE), None)
+
+
+def wrap_model(model: BaseChatModel, policy: Policy | None = None, known: Known | None = None) -> BaseChatModel:
+    """A copy of the model that replays reasoning; the model itself where it does so already in that way."""
+    settings = Settings(policy or Policy(), known)
+    if is_wrapped(model):
+        same = policy is None or model._reasoning_replay == settings  # type: ignore[attr-defined]
+        return model if same else _reclassed(model, type(model), settings)
+    return _reclassed(model, _replaying(cast("Any", type(model))), settings)
+
+
+def _reclassed(model: BaseChatModel, kind: type, settings: Settings | None) -> BaseChatModel:
+    copy = model.model_copy()
+    private = dict(copy.__pydantic_private__ or {})
+    private.pop("_reasoning_replay", None)
+    if settings is not None:
+        private["_reasoning_replay"] = settings
+    object.__setattr__(copy, "__class__", kind)
+    object.__setattr__(copy, "__pydantic_private__", private or None)
+    return copy
