@@ -9,6 +9,8 @@ from wire_client import CLAUDE_TOOLS, ask, loop, message_of
 
 KEEPERS = sorted(set(JUDGES) - {"deepseek-r1"})
 """R1 alone must be sent no reasoning."""
+SILENT = {"openai", "azure"}
+"""Hosts whose default model shows none."""
 DEMANDING = {
     "deepseek": "The `reasoning_content` in the thinking mode must be passed back to the API.",
     "deepseek-v3.2": "Missing `reasoning_content` field in the assistant message at message index 1. For more information, "
@@ -24,6 +26,10 @@ DEMANDING = {
     "`default_api:get_weather` , position 2. Please refer to https://ai.google.dev/gemini-api/docs/thought-signatures for "
     "more details.",
 }
+DEMANDING["vertex"] = (
+    "Unable to submit request because function call `default_api:get_weather` in the 2. content block is missing a "
+    "`thought_signature`. Learn more: https://docs.cloud.google.com/vertex-ai/generative-ai/docs/thought-signatures"
+)
 DEMANDING["bedrock"] = f"The model returned the following errors: {DEMANDING['anthropic']}"
 
 
@@ -36,7 +42,7 @@ def test_a_client_that_sends_back_what_came_reaches_the_end_over_two_user_turns(
     history, last = loop(host, history, stream=stream)
 
     assert (200, 6, []) == (last.status_code, len(host.requests), host.refusals)
-    assert [] == host.lost()
+    assert not host.judge.reads or [] == host.lost()
     assert 6 == sum(
         "answer-" in json.dumps(m) or "get_weather" in json.dumps(m) for m in history if m.get("role") == "assistant"
     )
@@ -58,7 +64,7 @@ def test_where_reasoning_is_optional_forgetting_is_no_error_and_shows_as_lost(st
     _, last = loop(host, keep=False)
 
     assert (200, []) == (last.status_code, host.refusals)
-    assert len(host.issued) > len(host.lost()) > 0 or name == "openrouter"
+    assert len(host.issued) > len(host.lost()) > 0 or name in {"openrouter", *SILENT}
     assert [] == foreign_bytes([host])
 
 
