@@ -118,14 +118,14 @@ def begins_turn(message: Mapping[str, Any]) -> bool:
 
 
 def as_claude(case: Case) -> Case:
-    """The request as it is handed on to Claude, with the same places."""
+    """The request as it is handed on to Claude, with the same places (less cache points)."""
     extra = case.body.get("additionalModelRequestFields") or {}
     config = case.body.get("toolConfig") or {}
     body: dict[str, Any] = {
         **{key: value for key, value in extra.items() if key != "anthropic_beta"},
         "model": case.model,
         "messages": [
-            {"role": message.get("role"), "content": [_in_claude_s_form(block) for block in content_of(message)]}
+            {"role": message.get("role"), "content": [_in_claude_s_form(block) for block in _without_points(message)]}
             for message in case.messages
         ],
         "max_tokens": (case.body.get("inferenceConfig") or {}).get("maxTokens", MOST_TOKENS),
@@ -136,6 +136,11 @@ def as_claude(case: Case) -> Case:
         body["tool_choice"] = {"type": next(iter(config["toolChoice"]))}
     beta = {"anthropic-beta": ",".join(map(str, extra.get("anthropic_beta") or ()))}
     return case._replace(body=body, headers={**case.headers, **beta})
+
+
+def _without_points(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """A message's blocks without cache points: Claude has them as a key of the block before."""
+    return [block for block in content_of(message) if "cachePoint" not in block]
 
 
 def _in_claude_s_form(block: Mapping[str, Any]) -> dict[str, Any]:

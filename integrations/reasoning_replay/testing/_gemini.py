@@ -144,11 +144,12 @@ def order(case: Case, words: Words, options: Mapping[str, Any]) -> str | None:
 
 def base64_of(case: Case, words: Words, options: Mapping[str, Any]) -> str | None:
     """Every signature is base64, in whichever alphabet."""
-    for place in _signed(case):
-        value = signature_of(place.body)
-        if bytes_of(value) is None:
-            return NO_BASE64.format(at=place.content, part=place.part, value=f'"{value}"')
-    return None
+    faults = [
+        NO_BASE64.format(at=place.content, part=place.part, value=f'"{signature_of(place.body)}"')
+        for place in _signed(case)
+        if bytes_of(signature_of(place.body)) is None
+    ]
+    return "\n".join(faults) if faults else None
 
 
 def own(case: Case, words: Words, options: Mapping[str, Any]) -> str | None:
