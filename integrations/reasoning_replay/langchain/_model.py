@@ -237,7 +237,8 @@ def wrap_model(model: BaseChatModel, policy: Policy | None = None, known: Known 
     """A copy of the model that replays reasoning; the model itself where it does so already in that way."""
     settings = Settings(policy or Policy(), known)
     if is_wrapped(model):
-        same = policy is None or model._reasoning_replay == settings  # type: ignore[attr-defined]
+        there = model._reasoning_replay
+        same = there is not None and (policy is None or there == settings)  # None: built anew, from another's fields
         return model if same else _reclassed(model, type(model), settings)
     return _reclassed(model, _replaying(cast("Any", type(model))), settings)
 
