@@ -12,6 +12,7 @@ from . import (
     _claude_voice,
     _gemini_case,
     _gemini_voice,
+    _ollama,
     _responses_case,
     _responses_voice,
     _voices,
@@ -41,7 +42,7 @@ DIALECTS: Final[Mapping[str, Dialect]] = {
         whole=_chat_whole,
         events=_chat_events,
         calls=lambda row: bool(calls_of(row)),
-        thinking=lambda case: not thinking_off(case.body),
+        thinking=lambda case: not thinking_off(case.body) and case.body.get("enable_thinking") is not False,
     ),
     "anthropic": Dialect(
         whole=lambda saying: _claude_voice.message(saying.choices[0], saying.model),
@@ -63,6 +64,15 @@ DIALECTS: Final[Mapping[str, Dialect]] = {
         shape=_responses_voice.shape,
         note=_responses_case.note,
         step=_responses_case.step,
+    ),
+    "ollama": Dialect(
+        whole=_ollama.whole,
+        events=_ollama.lines,
+        calls=lambda row: bool(calls_of(row)),
+        thinking=_ollama.thinks,
+        streams=_ollama.streams,
+        media="application/x-ndjson",
+        not_found="404 page not found",
     ),
     "gemini": Dialect(
         whole=_gemini_voice.reply,

@@ -19,7 +19,7 @@ from ._dialect import NO_BODY, Saying, Upstream
 from ._dialects import DIALECTS
 from ._judges import FILLERS
 from ._law import MARK, Refusal, Verdict, matches
-from ._script import Issuer, Part, Script, Sealed, Turn, reply_for
+from ._script import Issuer, Part, Script, Sealed, Summary, Think, Turn, reply_for
 from ._server import Answer, Server
 from ._strict import JUDGES, Judge
 from ._voices import Voice
@@ -245,7 +245,9 @@ class StrictHost:
     def _filled(self, parts: Sequence[Part], step: int, model: str) -> tuple[Part, ...]:
         upstream = self._upstream(model)
         signs, seals = (upstream.signs, upstream.seals) if upstream else (self.judge.signs, self.judge.seals)
+        hidden = () if matches(model, self.judge.shows) else (Think, Summary, Sealed)
         kept = [part for part in self._speaks.shape(parts) if seals or not isinstance(part, Sealed)]
+        kept = [part for part in kept if not isinstance(part, hidden)]
         return self._issuer.fill(kept, scope=upstream.name if upstream else "", step=step, signs=signs)
 
     def _upstream(self, model: str) -> Upstream | None:

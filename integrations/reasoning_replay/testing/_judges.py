@@ -188,7 +188,7 @@ CHAT_KEYS: Final[Mapping[str, frozenset[str]]] = {
     "system": frozenset({"role", "content", "name"}),
     "developer": frozenset({"role", "content", "name"}),
     "user": frozenset({"role", "content", "name"}),
-    "assistant": frozenset({"role", "content", "name", "tool_calls", "reasoning"}),
+    "assistant": frozenset({"role", "content", "name", "tool_calls"}),
     "tool": frozenset({"role", "content", "tool_call_id", "name"}),
 }
 CALL_KEYS: Final = frozenset({"id", "type", "function", "index"})
@@ -196,11 +196,14 @@ NULLABLE: Final = frozenset({"function_call", "refusal", "audio"})
 """Keys of OpenAI's own reply that are taken back as null."""
 
 
-def extra_keys(messages: list[Any]) -> Iterator[tuple[int, str, str, str]]:
-    """Every key that a closed schema does not know: message index, role, path below the message, key."""
+def extra_keys(messages: list[Any], *, also: tuple[str, ...] = ("reasoning",)) -> Iterator[tuple[int, str, str, str]]:
+    """Every key that a closed schema does not know: message index, role, path below the message, key.
+
+    `also`: keys of an assistant message beside the common ones.
+    """
     for index, message in enumerate(messages):
         role = str(message.get("role"))
-        known = CHAT_KEYS.get(role, frozenset())
+        known = CHAT_KEYS.get(role, frozenset()) | (set(also) if role == "assistant" else set())
         for key in message:
             if key not in known and not (key in NULLABLE and message[key] is None):
                 yield index, role, "", key

@@ -41,7 +41,12 @@ class Upstream:
 
     def voice(self) -> Voice:
         """How replies of this upstream look."""
-        return Voice(key=self.format, extra={"provider": self.shown}, message=_message, deltas=_deltas)
+        return Voice(
+            key=self.format,
+            extra={"provider": self.shown, "system_fingerprint": None},
+            message=_message,
+            deltas=_deltas,
+        )
 
 
 UPSTREAMS: Final = (
@@ -215,4 +220,4 @@ def _deltas(parts: Sequence[Part], voice: Voice, pieces: int) -> Iterator[dict[s
         if "signature" in entry:
             yield {"content": "", "reasoning_details": [{**bare, "signature": entry["signature"]}]}
     yield from text_deltas(parts, "content", texts_of(parts), pieces)
-    yield from call_deltas(parts, pieces)
+    yield from call_deltas(parts, voice, pieces)

@@ -20,6 +20,8 @@ from . import (
     _gemini_voice,
     _judges,
     _mistral,
+    _more_judges,
+    _ollama,
     _openrouter,
     _responses,
     _voices,
@@ -75,6 +77,8 @@ class Judge:
     """Whether the host signs its reasoning."""
     seals: bool = True
     """Whether the host can write opaque parts; the others leave them out."""
+    shows: tuple[str, ...] = ("*",)
+    """The models whose reasoning comes out at all."""
     upstreams: tuple[Upstream, ...] = ()
     """The vendors behind a host that fronts several; empty: the host is its own vendor."""
     source: str
@@ -124,7 +128,7 @@ JUDGES: Final[Mapping[str, Judge]] = {
         confidence="several reports",
     ),
     "groq": Judge(
-        law=by_body(_judges.groq), voice=Voice(key="reasoning", extra={"service_tier": "on_demand"}), alias="groq",
+        law=by_body(_judges.groq), voice=Voice(key="reasoning", extra={"service_tier": "on_demand"}, whole_calls=True, finish={"x_groq": {"id": "req_strict", "usage": _voices.USAGE}}), alias="groq",
         base="/openai/v1", model="openai/gpt-oss-120b", seals=False,
         options={"reasoning_models": ("*gpt-oss*", "*qwen3*")},
         reads=("reasoning",),
@@ -147,7 +151,7 @@ JUDGES: Final[Mapping[str, Judge]] = {
     ),
     "mistral": Judge(
         law=by_body(_mistral.judge), needs=("mistral_common",), alias="mistral", model="magistral-medium-latest", seals=False,
-        voice=Voice(silent="", message=_voices.mistral_message, deltas=_voices.mistral_deltas),
+        voice=Voice(silent="", message=_voices.mistral_message, deltas=_voices.mistral_deltas, whole_calls=True, finish={"usage": _voices.USAGE}),
         options={"reasoning_models": _mistral.REASONING}, new_call_id=_voices.short_call_id,
         reads=("content",),
         source="mistral-common 1.13.1; charmbracelet/crush#1590, BerriAI/litellm#30835; chunks on other models: a guess",
@@ -160,6 +164,49 @@ JUDGES: Final[Mapping[str, Judge]] = {
         source="https://openrouter.ai/docs/use-cases/reasoning-tokens; dirac-run/dirac#5, inspect_ai PR 4080",
         date="2026-08-20", confidence="documented; the words of signature errors are the upstreams'",
     ),
+    "openai": Judge(
+        law=by_body(_more_judges.openai), alias="openai", model="gpt-5.4", seals=False, shows=(), reads=(),
+        source="PyPI openai 3.57.0 types; the words are seen for other keys", date="2026-11-30",
+        confidence="that reasoning is refused is inferred",
+    ),
+    "azure": Judge(
+        law=_more_judges.azure, alias="azure", base="", route="/openai/deployments/{model}/chat/completions",
+        also=("/openai/v1/chat/completions", "/models/chat/completions"), model="gpt-5.4", seals=False, reads=("reasoning_content",),
+        shows=("deepseek*", "kimi*"), options={"reasoning_models": ("deepseek*", "kimi*"), "requiring_models": ("deepseek-v4*",)},
+        source="litellm 1.110.2, llms/azure_ai/chat/transformation.py; esengine/DeepSeek-Reasonix#1299; models.dev azure", date="2026-09-30",
+        confidence="several reports; which models take the key is one client's table",
+    ),
+    "xai": Judge(
+        law=by_body(_more_judges.xai), voice=Voice(silent="", whole_calls=True), alias="xai", model="grok-4.3", seals=False,
+        options={"effortless_models": ("*non-reasoning*", "grok-4.20*", "grok-build*")},
+        reads=(),
+        source="https://docs.x.ai/developers/model-capabilities/text/best-practices.md; neavo/LinguaGacha#771", date="2026-10-23",
+        confidence="several reports; that reasoning sent back is ignored is a guess",
+    ),
+    "fireworks": Judge(
+        law=by_body(_more_judges.fireworks), alias="fireworks", base="/inference/v1", model="accounts/fireworks/models/kimi-k2p6", seals=False,
+        reads=("reasoning_content",),
+        source="PyPI fireworks-ai 1.2.30 types; earendil-works/pi#4514", date="2026-10-21", confidence="several reports",
+    ),
+    "together": Judge(
+        law=by_body(_more_judges.together), voice=Voice(key="reasoning"), alias="together", model="moonshotai/Kimi-K2.6", seals=False,
+        reads=("reasoning", "reasoning_content"),
+        source="PyPI together 3.1.1 types; litellm 1.110.2, llms/together_ai", date="2026-11-04",
+        confidence="several reports; that unknown keys are ignored is a guess",
+    ),
+    "dashscope": Judge(
+        law=by_body(_more_judges.dashscope), voice=Voice(silent=""), alias="dashscope", base="/compatible-mode/v1",
+        model="qwen3.7-plus", seals=False, options={"streaming_models": ("qwq*", "qwen3-*b*")},
+        reads=("reasoning_content",),
+        source="PyPI dashscope 2.0.2; https://www.alibabacloud.com/help/en/model-studio/error-code", date="2026-10-27",
+        confidence="documented; that unknown keys are ignored is a guess",
+    ),
+    "ollama": Judge(
+        law=_ollama.judge, dialect="ollama", alias="ollama", base="", route="/api/chat", model="qwen3:8b", seals=False,
+        options={"thinking_models": ("qwen3*", "gpt-oss*", "deepseek*", "glm*", "kimi*", "magistral*", "minimax*", "gemma4*")},
+        fails=lambda status: _ollama.error("llama runner process has terminated", status), reads=("thinking",),
+        source="ollama/ollama fb307609, api/types.go, docs/capabilities/tool-calling.mdx", date="2026-08-21", confidence="documented",
+    ),
     "openai-responses": Judge(
         law=_responses.judge(_responses.OPENAI), dialect="responses", alias="openai", route="/responses", model="gpt-5.4",
         options={"refused_keys": {}, "unreadable": None}, fails=_responses.unavailable,
@@ -169,7 +216,7 @@ JUDGES: Final[Mapping[str, Judge]] = {
         date="2026-09-15", confidence="documented; which ids the store checks is reported",
     ),
     "azure-responses": Judge(
-        law=_responses.judge(_responses.OPENAI), dialect="responses", alias="azure", base="/openai/v1", route="/responses",
+        law=_responses.judge(_responses.OPENAI), dialect="responses", alias="azure", base="", route="/openai/v1/responses",
         also=("/openai/responses",), model="gpt-5.4", fails=_responses.unavailable,
         options={"refused_keys": {"message": frozenset({"status"}), "reasoning": frozenset({"content"})}, "unreadable": None},
         reads=("summary", "encrypted_content"),

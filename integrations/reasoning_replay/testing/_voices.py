@@ -27,6 +27,10 @@ class Voice:
     """The first delta of a stream."""
     extra: Mapping[str, Any] = field(default_factory=dict)
     """What stands at the top of every reply and chunk."""
+    whole_calls: bool = False
+    """A stream brings each tool call in one delta, not its arguments in fragments."""
+    finish: Mapping[str, Any] | None = None
+    """What stands beside the choices of a stream's last chunk where usage comes there; None: a chunk of its own."""
     message: Callable[[Sequence[Part], Voice], dict[str, Any]] | None = None
     """A host's own way to write a message; None: `plain_message`."""
     deltas: Callable[[Sequence[Part], Voice, int], Iterator[dict[str, Any]]] | None = None
@@ -93,9 +97,12 @@ def text_deltas(parts: Sequence[Part], key: str, texts: Sequence[str | None], pi
         yield from ({key: text} for text in ([None] if text is None else cut(text, pieces)))
 
 
-def call_deltas(parts: Sequence[Part], pieces: int) -> Iterator[dict[str, Any]]:
-    """The fragments of tool calls: the head with id and name, then the arguments."""
+def call_deltas(parts: Sequence[Part], voice: Voice, pieces: int) -> Iterator[dict[str, Any]]:
+    """Each tool call whole, or in fragments: the head with id and name, then the arguments."""
     for index, call in enumerate(calls_json(parts)):
+        if voice.whole_calls:
+            yield {"tool_calls": [{"index": index, **call}]}
+            continue
         function = call["function"]
         head = {"index": index, **call, "function": {"name": function["name"], "arguments": ""}}
         yield {"tool_calls": [head]}
@@ -110,7 +117,7 @@ def plain_deltas(parts: Sequence[Part], voice: Voice, pieces: int) -> Iterator[d
     yield {k: v for k, v in voice.opening.items() if thoughts or k != voice.key}
     yield from text_deltas(parts, voice.key, thoughts, pieces)
     yield from text_deltas(parts, "content", texts_of(parts), pieces)
-    yield from call_deltas(parts, pieces)
+    yield from call_deltas(parts, voice, pieces)
 
 
 def finish(parts: Sequence[Part]) -> str:
@@ -158,8 +165,9 @@ def chunks(choices: Sequence[Sequence[Part]], voice: Voice, model: str, *, piece
     for index, parts in enumerate(choices):
         for delta in write(parts, voice, pieces):
             yield event([{"index": index, "delta": delta, "finish_reason": None, "logprobs": None}])
-        yield event([{"index": index, "delta": {}, "finish_reason": finish(parts), "logprobs": None}])
-    if tail:
+        last = [{"index": index, "delta": {}, "finish_reason": finish(parts), "logprobs": None}]
+        yield event(last, **(voice.finish or {}))
+    if tail and voice.finish is None:
         yield event([], usage=USAGE)
     yield "data: [DONE]\n\n"
 
@@ -188,4 +196,4 @@ def mistral_deltas(parts: Sequence[Part], voice: Voice, pieces: int) -> Iterator
         for piece in cut(text or "", pieces):
             yield {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": piece}]}]}
     yield from text_deltas(parts, "content", texts_of(parts), pieces)
-    yield from call_deltas(parts, pieces)
+    yield from call_deltas(parts, voice, pieces)
