@@ -28,7 +28,7 @@ def _wrapped(runnable: Any, policy: Policy | None) -> Any:
     return wrapped_inside(runnable, policy)
 
 
-class ReplayingFields(RunnableConfigurableFields[Any, Any]):
+class ReplayingFields(RunnableConfigurableFields):  # parametrised, pydantic would build its model anew
     """`RunnableConfigurableFields` whose model is wrapped after it was built."""
 
     reasoning_replay_policy: Any = Field(default=None, exclude=True, repr=False)
