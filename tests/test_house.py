@@ -250,7 +250,7 @@ def names_of_hosts_and_models() -> set[str]:
         "unknown", "https", "localhost", "compatible", "model", "reasoning", "thinking", "openai", "cloud",
         "inference", "router", "gateway", "instruct", "large", "small", "medium", "coder", "flash", "proxy",
         "custom", "server", "text", "vision", "chat", "none", "endpoint",
-        "beta", "host", "docker", "internal",
+        "beta", "host", "docker", "internal", "litellm",
     }  # fmt: skip
     return found - dialects - plain
 

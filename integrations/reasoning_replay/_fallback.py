@@ -18,7 +18,7 @@ class Demand(NamedTuple):
     """A placeholder that a host wants instead of nothing."""
 
     names: tuple[str, ...]
-    """Host names and hints."""
+    """Host names, as globs, and hints."""
     models: str
     """Glob on the model's name; first match wins."""
     fill: str | None
@@ -26,18 +26,29 @@ class Demand(NamedTuple):
     """It thinks unless it is told not to, in the Anthropic dialect too: there a bare tool turn is refused."""
 
 
+_ROUTERS = ("openrouter.ai", "openrouter", "opencode.ai", "opencode")
+_NVIDIA = ("integrate.api.nvidia.com", "nvidia_nim")
+_SERVERS = (
+    *("ai-gateway.vercel.sh", "vercel_ai_gateway", "router.huggingface.co", "huggingface", "api.venice.ai", "veniceai"),
+    *("gateway.ai.cloudflare.com", "clf_ai_gateway", "api.cloudflare.com", "cloudflare", "api.novita.ai", "novita"),
+)
+
 DEMANDS = (
     # DeepSeek's guide, 2026-11-30: 400 without the field from V3.2 on; the R1 models refused it.
     Demand(("api.deepseek.com", "deepseek"), "*deepseek-r1*", None),
     Demand(("api.deepseek.com", "deepseek"), "*", "", thinks=True),
     # "reasoning_content is missing in assistant tool call message", many reports 2026; "" is taken.
     Demand(("api.moonshot.ai", "api.moonshot.cn", "moonshot"), "*", "", thinks=True),
-    # The same models behind OpenRouter pass the first party's refusal on.
-    Demand(("openrouter.ai", "openrouter"), "*deepseek*", ""),
-    Demand(("openrouter.ai", "openrouter"), "*kimi*", ""),
+    Demand(("api.kimi.com", "api.kimi.ai", "kimi-code"), "*", "", thinks=True),
+    # MiMo's guide, 2026-05-12: in both dialects, once a tool was called.
+    Demand(("api.xiaomimimo.com", "token-plan-*.xiaomimimo.com", "xiaomi_mimo"), "*", "", thinks=True),
+    # Who fronts the first party passes its refusal on; who serves the weights copied it (clients' tables, 2026-09).
+    Demand((*_ROUTERS, *_NVIDIA, *_SERVERS), "*deepseek*", ""),
+    Demand((*_ROUTERS, *_NVIDIA), "*kimi*", ""),
+    Demand(_NVIDIA, "*glm-5*", ""),
     # models.dev and two clients, 2026-11: the field on every assistant message.
     Demand(("api.fireworks.ai", "fireworks_ai"), "*kimi-k3*", ""),
-    Demand(("api.fireworks.ai", "fireworks_ai"), "*deepseek-v4*", ""),
+    Demand(("api.fireworks.ai", "fireworks_ai", "*.azure.com", "azure", "azure_ai"), "*deepseek-v4*", ""),
 )
 
 
@@ -47,7 +58,8 @@ NONE = Demand((), "*", None)
 def demanded(host: str, hint: str | None, model: str | None) -> Demand:
     """What the host demands of this model."""
     for demand in DEMANDS:
-        if (host in demand.names or hint in demand.names) and fnmatchcase((model or "").lower(), demand.models):
+        asked = hint in demand.names or any(fnmatchcase(host, name) for name in demand.names)
+        if asked and fnmatchcase((model or "").lower(), demand.models):
             return demand
     return NONE
 

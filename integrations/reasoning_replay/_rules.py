@@ -258,8 +258,11 @@ def disable_thinking(choice: Choice, request: Mapping[str, Any]) -> Mapping[str,
 
 
 def upstream_of(host: Host, rule: Rule | None, model: str | None) -> str | None:
-    """The vendor behind a model's name at a router, lower case; the name itself when it says no vendor."""
-    if rule is not None and rule.upstream is not None:
+    """The vendor behind a model's name at a router, lower case; the name itself when it says no vendor.
+
+    A rule that names the vendor speaks for the models that it takes, and for no other.
+    """
+    if rule is not None and rule.upstream is not None and rule.takes(model):
         return rule.upstream
     name = _without_prefix(host, model)
     return None if name is None else (name.rpartition("/")[0] or name).lower()
