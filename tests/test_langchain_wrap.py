@@ -222,7 +222,7 @@ def test_what_is_built_for_one_call_has_the_policy(way, host):
 
 
 def test_the_first_of_fallbacks_gets_its_own_back_after_the_second_has_answered(strict_hosts):
-    first = strict_hosts("deepseek", script=lambda turn: _fails_second(turn), steps=3)
+    first = strict_hosts("deepseek", script=_fails_second, steps=3)
     second = strict_hosts("moonshot", steps=3)
     here, there = (model.bind_tools(TOOLS) for model in (deepseek(first), deepseek(second, ChatMoonshot)))
     runnable = with_reasoning_replay(here.with_fallbacks([there]), policy_of(first, second))

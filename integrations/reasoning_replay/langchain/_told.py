@@ -7,6 +7,7 @@ It asks LangChain's handlers only what they say of themselves: a handler that ke
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -15,6 +16,7 @@ from .._report import Report
 
 ROWS = 100
 """As many rows, the newest, go into a run's metadata: a tracer posts them with every call. A guess."""
+_OURS = f"{__name__.partition('.')[0]}."
 
 
 class Told(dict[str, Any]):
@@ -58,6 +60,7 @@ def from_cache(message: Any) -> bool:
 
 def tell_run(run_manager: Any, report: Report) -> None:
     """Puts a report into the metadata of the running run, in every tracer that keeps its runs; else does nothing."""
+    run_manager = _run_of_caller() if run_manager is None else run_manager
     identity = getattr(run_manager, "run_id", None)
     handlers = getattr(run_manager, "handlers", None)
     entries = [entry for handler in _listed(handlers) for entry in _entries(handler, identity)]
@@ -66,6 +69,18 @@ def tell_run(run_manager: Any, report: Report) -> None:
         told["rows"] = told["rows"][-ROWS:]
         for entry in entries:
             entry["metadata"] = {**(entry.get("metadata") or {}), MARK: told}  # not in place: runs share that dict
+
+
+def _run_of_caller() -> Any:
+    """The run of LangChain's own method that has called us; None where there is none.
+
+    `BaseChatModel.stream` and `astream` start a run and do not hand it to the `_stream` that they call
+    (langchain-core 1.8.3, 2026-11-30), so it is read from their frame: the first that is not of this package.
+    """
+    frame = inspect.currentframe()
+    while frame is not None and str(frame.f_globals.get("__name__")).startswith(_OURS):
+        frame = frame.f_back
+    return None if frame is None else frame.f_locals.get("run_manager")
 
 
 def _in_few_words(report: Report) -> dict[str, Any]:
