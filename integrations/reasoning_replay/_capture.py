@@ -49,11 +49,16 @@ def capture(
 
 
 def _captured(message: dict[str, Any], origin: Origin, form: Form, known: Known) -> dict[str, Any]:
+    return form.mark(message, to_mark(origin)) if note_parts(message, origin, form, known) else message
+
+
+def note_parts(message: Mapping[str, Any], origin: Origin, form: Form, known: Known) -> bool:
+    """Notes the payloads of a fresh reply; whether there is anything to mark."""
     parts = form.view([message], None).rows[0].parts
     for part in parts:
         if part.value == "text":
             known.note(digest(form.payload(message, part)), origin)
-    return form.mark(message, to_mark(origin)) if parts else message
+    return len(parts) > 0
 
 
 def capture_safely(reply: Any, origin: Origin, **options: Any) -> Any:

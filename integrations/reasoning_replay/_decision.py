@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from ._history import History, Message, Part
@@ -121,10 +122,8 @@ class Draft(NamedTuple):
         found = Counter[str]({"guard": len(self.guards)} if self.guards else {})
         for zone in self.zones:
             for shape, often in Counter(self.history.rows[zone.start : zone.end]).items():
-                decision = zone.decisions[shape]
-                if decision is not NOTHING:
-                    for line in _lines(0, 0, shape, decision, [0] * len(shape.parts)):
-                        found[line.action] += often
+                for action in _actions(shape, zone.decisions[shape]):
+                    found[action] += often
         return found
 
     def rows(
@@ -154,6 +153,14 @@ def decided(history: History, zones: list[Zone]) -> Iterator[tuple[Message, Deci
     for zone in zones:
         for shape in history.rows[zone.start : zone.end]:
             yield shape, zone.decisions[shape]
+
+
+@lru_cache(maxsize=1024)
+def _actions(shape: Message, decision: Decision) -> tuple[Action, ...]:
+    """The action of each line that the report has of a message."""
+    if decision == NOTHING:
+        return ()
+    return tuple(line.action for line in _lines(0, 0, shape, decision, [0] * len(shape.parts)))
 
 
 def _lines(index: int, output: int | None, shape: Message, decision: Decision, sizes: list[int]) -> Iterator[Row]:

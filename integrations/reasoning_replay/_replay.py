@@ -55,10 +55,28 @@ def prepare(
         BadPolicy: a policy that names something that is not there.
         MissingReasoning: `Policy(missing="raise")`, and required reasoning is not in the history.
     """
-    _check(request, policy)
     target = Origin(host, dialect=dialect, model=model, upstream=upstream, account=account)
+    return _prepare_for(
+        messages, target, path_of(host), form=form, request=request, policy=policy, hint=hint, known=known
+    )
+
+
+def _prepare_for(
+    messages: Any,
+    target: Origin,
+    path: str | None,
+    *,
+    form: str | None = None,
+    request: Mapping[str, Any] | None = None,
+    policy: Policy | None = None,
+    hint: str | None = None,
+    known: Known | None = None,
+) -> Plan:
+    """`prepare` for a target that is an origin already."""
+    _check(request, policy)
     store = default_store() if known is None else known
-    plan = _prepare(messages, target, form_for(form, dialect), request, policy or _DEFAULT, hint, store, path_of(host))
+    shape = form_for(form, target.dialect)
+    plan = _prepare(messages, target, shape, request, policy or _DEFAULT, hint, store, path)
     tell(plan)
     return plan
 
@@ -262,6 +280,24 @@ def prepare_safely(
         lambda: prepare(
             messages, host=host, model=model, dialect=dialect, form=form, request=request, hint=hint, **options
         ),
+        lambda: fallback_plan(messages, target, form, request, hint),
+    )
+
+
+def prepare_origin_safely(
+    messages: Any,
+    target: Origin,
+    path: str | None,
+    *,
+    form: str,
+    request: Mapping[str, Any] | None,
+    hint: str | None,
+    **options: Any,
+) -> Plan:
+    """`prepare_safely` for an integration that keeps its targets as origins; `path` is that of the URL that is called."""
+    return fail_closed(
+        target.host,
+        lambda: _prepare_for(messages, target, path, form=form, request=request, hint=hint, **options),
         lambda: fallback_plan(messages, target, form, request, hint),
     )
 

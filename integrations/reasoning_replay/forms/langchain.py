@@ -8,7 +8,7 @@ What is put elsewhere than it stood waits under `WIRE` for the integration, sinc
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,18 +17,15 @@ from .._origin import MARK, from_mark_id, mark_id
 from . import PSF, TURN, Form, Messages, canonical, shape_value, stated_turn
 from ._carriers import BY_NAME, PSF_CARRIERS, SEALED, STRINGS, THOUGHT, codes_of, part_of
 from ._langchain_blocks import ITEM, holds_item_id, is_item_id, reasoning_in, seals_of
-from ._langchain_write import FIELD, IDS, SIGNATURES, WIRE, Edited, strip, write
+from ._langchain_write import FIELD, IDS, SIGNATURES, TOOL_EXTRAS, WIRE, Edited, strip, write
 from ._turns import last_start
 
 KWARGS = "additional_kwargs"
 ROLES = {"human": "user", "ai": "assistant", "AIMessageChunk": "assistant", "HumanMessageChunk": "user"}
 """LangChain's types → roles; a `chat` message says its role itself, any other type is its own role."""
 _RESULTS = frozenset({"tool", "function", "ToolMessageChunk", "FunctionMessageChunk"})
-_MAPS = (SIGNATURES, "reasoning_tool_extras")
-"""Maps from a call's id to what seals it: Gemini's, and what a hook found beside a call of a chat host."""
-_LISTS = ("reasoning_details", "thinking_blocks", "reasoning_items")
-_KEYS = frozenset({*STRINGS, *SEALED, *_LISTS, *_MAPS, PSF, IDS, "function_call"})
-"""Keys of `additional_kwargs` that matter to the shape."""
+Code = tuple[str, int | None, str]
+"""Carrier, place in it, and what stands there, as `_carriers` names it."""
 MAX_SHAPES = 1024
 _shapes: dict[Any, Message] = {}
 """A cache of what follows from its keys alone; bounded."""
@@ -36,8 +33,9 @@ _shapes: dict[Any, Message] = {}
 
 def role_of(row: Mapping[str, Any]) -> str:
     """The role of a row, in the words of chat hosts."""
-    kind = row.get("type")
-    return str(row.get("role") if kind in ("chat", "ChatMessageChunk") else ROLES.get(str(kind), kind))
+    kind: Any = row.get("type")
+    role = ROLES.get(kind)
+    return role if role is not None else str(row.get("role") if kind in ("chat", "ChatMessageChunk") else kind)
 
 
 def view(messages: Messages, starts_turn: StartsTurn | None = None) -> History:
@@ -93,30 +91,32 @@ def _assistant(index: int, row: Mapping[str, Any]) -> Message:
     kwargs, content = row.get(KWARGS), row.get("content")
     if not isinstance(kwargs, Mapping):
         raise HistoryError(f"messages[{index}].{KWARGS}: a {type(kwargs).__name__}; allowed: a dict")
-    codes: list[tuple[str, int | None, str]] = []
+    calls = row.get("tool_calls")
+    called = calls is not None and len(calls) > 0
+    codes: list[Code] = []
     spare: tuple[str, ...] = ()
-    if not _KEYS.isdisjoint(kwargs):
-        codes += _beside(kwargs)
-        if "function_call" in kwargs and row.get("tool_calls"):
-            spare = ("function_call",)
-    lead, hidden = 0, 0
+    lead = hidden = 0
+    for key, value in kwargs.items():
+        if key in _READ and value is not None:
+            codes += _READ[key](key, value, kwargs)
+    if called and "function_call" in kwargs:
+        spare = ("function_call",)
     if isinstance(content, list):
         within, lead, hidden, copied = _within(content, kwargs)
         codes += within
         spare += copied
     elif not isinstance(content, str):
         raise HistoryError(f"messages[{index}].content: a {type(content).__name__}; allowed: a string or a list")
-    calls = row.get("tool_calls")
-    called = calls is not None and len(calls) > 0
     if _names_items(row, kwargs, content):
         codes.append((IDS, None, "opaque"))
-    if called and any(THOUGHT in (call.get("id") or "") for call in calls):  # type: ignore[union-attr]
+    if called and any(THOUGHT in call["id"] for call in calls if call.get("id") is not None):  # type: ignore[union-attr]
         codes.append(("tool_calls.id", None, "opaque"))
-    visible = called or len(content) > hidden
     identity = mark_id(kwargs.get(MARK))
     if identity is None and PSF in kwargs:  # LiteLLM's callback has marked it
         identity = mark_id((kwargs[PSF] or {}).get(MARK))
-    return _shape(("assistant", identity, tuple(codes), called, visible, spare, lead, content == []))
+    return _shape(
+        ("assistant", identity, tuple(codes), called, called or len(content) > hidden, spare, lead, content == [])
+    )
 
 
 def _shape(facts: tuple[Any, ...]) -> Message:
@@ -131,7 +131,7 @@ def _shape(facts: tuple[Any, ...]) -> Message:
 def _made(
     role: str,
     identity: str | None,
-    codes: tuple[tuple[str, int | None, str], ...],
+    codes: tuple[Code, ...],
     called: bool,
     visible: bool,
     spare: tuple[str, ...],
@@ -145,24 +145,10 @@ def _made(
     return Message(role, called, visible, parts, spare, lead, null)
 
 
-def _beside(kwargs: Mapping[str, Any]) -> list[tuple[str, int | None, str]]:
-    """What `additional_kwargs` holds."""
-    codes: list[tuple[str, int | None, str]] = []
-    for key in STRINGS:
-        value = kwargs.get(key)
-        if isinstance(value, str):
-            codes.append((_named(key, kwargs), None, shape_value(value)))
-        elif isinstance(value, Mapping):  # ChatOpenAI's v0: an item of the Responses API
-            codes.append((ITEM, None, "signed"))
-    codes += [(key, None, "opaque") for key in (*SEALED, *_MAPS) if kwargs.get(key) is not None]
-    for key in _LISTS:
-        items = kwargs.get(key)
-        if isinstance(items, list):
-            codes += [(key, item, code) for item, code in codes_of(BY_NAME[key], items)]
-    fields = kwargs.get(PSF)
-    if isinstance(fields, Mapping):
-        codes += [(f"psf.{name}", None, "opaque") for name in PSF_CARRIERS if fields.get(name) is not None]
-    return codes
+def _read_text(key: str, value: Any, kwargs: Mapping[str, Any]) -> list[Code]:
+    if isinstance(value, str):
+        return [(_named(key, kwargs), None, shape_value(value))]
+    return [(ITEM, None, "signed")] if isinstance(value, Mapping) else []  # an item of Responses: ChatOpenAI's v0
 
 
 def _named(key: str, kwargs: Mapping[str, Any]) -> str:
@@ -172,14 +158,34 @@ def _named(key: str, kwargs: Mapping[str, Any]) -> str:
     return name if name in STRINGS else key
 
 
-def _within(
-    content: Sequence[Any], kwargs: Mapping[str, Any]
-) -> tuple[list[tuple[str, int | None, str]], int, int, tuple[str, ...]]:
+def _read_sealed(key: str, value: Any, kwargs: Mapping[str, Any]) -> list[Code]:
+    return [(key, None, "opaque")]
+
+
+def _read_list(key: str, value: Any, kwargs: Mapping[str, Any]) -> list[Code]:
+    return [(key, item, code) for item, code in codes_of(BY_NAME[key], value)] if isinstance(value, list) else []
+
+
+def _read_fields(key: str, value: Any, kwargs: Mapping[str, Any]) -> list[Code]:
+    names = PSF_CARRIERS if isinstance(value, Mapping) else ()
+    return [(f"psf.{name}", None, "opaque") for name in names if value.get(name) is not None]
+
+
+_READ: dict[str, Callable[[str, Any, Mapping[str, Any]], list[Code]]] = {
+    **dict.fromkeys(STRINGS, _read_text),
+    **dict.fromkeys((*SEALED, SIGNATURES, TOOL_EXTRAS), _read_sealed),
+    **dict.fromkeys(("reasoning_details", "thinking_blocks", "reasoning_items"), _read_list),
+    PSF: _read_fields,
+}
+"""Key of `additional_kwargs` → the parts that its value holds."""
+
+
+def _within(content: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Code], int, int, tuple[str, ...]]:
     """Codes of the blocks, how many come first, how many hold reasoning, and whether a block is but a copy for display.
 
     v1 shows the text of `reasoning_content` a second time, as a block: that one never goes on a wire.
     """
-    codes: list[tuple[str, int | None, str]] = []
+    codes: list[Code] = []
     lead = hidden = 0
     copied = False
     beside = any(isinstance(kwargs.get(key), str) for key in STRINGS) or "thinking_blocks" in kwargs
@@ -237,6 +243,8 @@ def rows_of(messages: object) -> list[Mapping[str, Any]]:
     Raises:
         HistoryError: not a list, or something in it that is no LangChain message.
     """
+    if type(messages) is list and all(hasattr(message, KWARGS) for message in messages):
+        return [message.__dict__ for message in messages]
     if isinstance(messages, str) or not isinstance(messages, Sequence):
         raise HistoryError(f"messages: a {type(messages).__name__}; allowed: a list of LangChain messages")
     rows: list[Mapping[str, Any]] = []

@@ -8,13 +8,14 @@ a list that is not planned loses all reasoning there. No state hangs on a model.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, MutableMapping
+from functools import lru_cache
 from typing import Any, NoReturn
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 
 from .. import _capture, _faults, _replay
 from .._known import Known, default_store
-from .._origin import MARK, Origin, to_mark
+from .._origin import MARK, Origin, OriginError, path_of, to_mark
 from .._plan import Plan
 from .._rules import Policy
 from ..forms import PSF, digest, form_of
@@ -27,6 +28,7 @@ LISTS = ("reasoning_details", "thinking_blocks", "reasoning_items")
 ON_WIRE = frozenset({*STRINGS, *SEALED, *LISTS})
 """Keys of a chat host's assistant message that hold reasoning."""
 _CHUNKS = "content.thinking"
+_FORM = form_of("langchain")
 
 
 class Planned(list[BaseMessage]):
@@ -59,29 +61,27 @@ def plan_messages(
     Raises:
         MissingReasoning, BadPolicy: what the policy asks for.
     """
-    plan = _replay.prepare_safely(
+    plan = _replay.prepare_origin_safely(
         messages,
-        host=target.url or "custom:unpredicted",
-        model=target.model,
-        dialect=target.dialect,
+        origin_of(target),
+        None if target.url is None else path_of(target.url),
         form="langchain",
         request=request,
         policy=policy,
         hint=target.hint,
-        account=target.account,
         known=known,
     )
     return Planned(plan.messages, plan, request)
 
 
+@lru_cache(maxsize=256)
 def origin_of(target: Target) -> Origin:
-    """The origin of a reply to a call that went to `target`.
-
-    Raises:
-        OriginError: a URL that names no host.
-    """
-    url = target.url or "custom:unpredicted"
-    return Origin.from_url(url, dialect=target.dialect, model=target.model, account=target.account)
+    """The origin of a reply to a call that goes to `target`; one of its own where the URL names no host."""
+    more = {"dialect": target.dialect, "model": target.model, "account": target.account}
+    try:
+        return Origin.from_url(target.url or "custom:unpredicted", **more)
+    except OriginError:
+        return Origin("custom:unreadable", **more)
 
 
 def write_wire(rows: list[dict[str, Any]], planned: list[BaseMessage]) -> None:
@@ -117,15 +117,17 @@ def _take_out(row: dict[str, Any]) -> None:
 
 
 def _put(row: dict[str, Any], message: AIMessage, kwargs: Mapping[str, Any]) -> None:
-    for key in STRINGS:
-        text = kwargs.get(key)
-        if isinstance(text, str):
-            note = kwargs.get(FIELD) if key == "reasoning_content" else None
-            row[key if note is None else note["id"]] = text
-    for key in (*SEALED, *LISTS):
-        if kwargs.get(key) is not None:
-            row[key] = [_plain(item) for item in kwargs[key]] if key == "thinking_blocks" else kwargs[key]
-    row.update((key, value) for key, value in kwargs.get(WIRE, {}).items() if key != _CHUNKS)
+    for key, value in kwargs.items():
+        if key not in ON_WIRE or value is None:
+            continue
+        if key == "reasoning_content" and FIELD in kwargs:
+            row[kwargs[FIELD]["id"]] = value
+        elif key == "thinking_blocks":
+            row[key] = [_plain(item) for item in value]
+        elif key not in STRINGS or isinstance(value, str):
+            row[key] = value
+    if WIRE in kwargs:
+        row.update((key, value) for key, value in kwargs[WIRE].items() if key != _CHUNKS)
     extras = kwargs.get(TOOL_EXTRAS)
     if isinstance(extras, Mapping):
         for call in row.get("tool_calls") or ():
@@ -176,9 +178,11 @@ def confirm_payload(payload: MutableMapping[str, Any], planned: list[BaseMessage
 
 def mark_reply(message: AIMessage, origin: Origin, known: Known | None = None) -> None:
     """Marks a fresh reply as written by `origin`, if it brought anything of its host's. In place."""
-    captured = _capture.capture_safely(message, origin, form="langchain", known=known)
-    if captured is not None:
-        message.additional_kwargs = captured.additional_kwargs
+    store = default_store() if known is None else known
+    kwargs = message.additional_kwargs
+    kwargs.pop(MARK, None)  # one that came with the reply is somebody else's word
+    if _capture.note_parts(message.__dict__, origin, _FORM, store):
+        kwargs[MARK] = to_mark(origin)
 
 
 def mark_chunk(chunk: AIMessageChunk, origin: Origin) -> None:

@@ -92,12 +92,17 @@ class _Call:
             mark_reply(message, origin, self.known)
         tell(message, self.messages.plan.report)
 
+    def _sealed_in_pieces(self) -> bool:
+        """Whether a stream that is broken off can hold half of something sealed: hooks let chat hosts' out whole."""
+        row = row_of(type(self.model))
+        return row.sealed and (self.target.dialect not in ("chat", "ollama") or row.hooks in ("litellm", "none"))
+
     def notes(self) -> StreamNotes:
         """For the chunks of this call's stream."""
         return StreamNotes(
             self.messages.plan.origin if self.target.url is None else origin_of(self.target),
             self.messages.plan.report,
-            sealed=row_of(type(self.model)).sealed,
+            sealed=self._sealed_in_pieces(),
             known=self.known,
         )
 

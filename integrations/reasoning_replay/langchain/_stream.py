@@ -17,7 +17,7 @@ from .._faults import fail_closed
 from .._known import Known
 from .._origin import MARK, Origin
 from .._report import Report
-from ..forms._langchain_blocks import reasoning_in
+from ..forms._langchain_blocks import is_item_id, reasoning_in
 from ..forms._langchain_write import FIELD, IDS, SIGNATURES, TOOL_EXTRAS
 from ._messages import LISTS, ON_WIRE, mark_chunk
 from ._told import tell
@@ -55,7 +55,7 @@ class StreamNotes:
             self._raw.feed({"choices": [{"index": 0, "delta": delta}]})
             self._found = True
         message.additional_kwargs.pop(MARK, None)
-        self._chunks.append(message.model_copy())
+        self._chunks.append(message)
         found = _holds_reasoning(message)
         self._found = self._found or found
         if found and not self._sealed and not self._marked:
@@ -72,7 +72,10 @@ class StreamNotes:
 
     def _finish(self, message: AIMessageChunk) -> None:
         """The stream has ended: the mark, and the lists that only now are whole."""
-        whole = self._raw.result() if self._raw is not None else None
+        whole: dict[str, Any] | None = None
+        if self._raw is not None:
+            self._raw.feed({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+            whole = self._raw.result()
         if whole is not None:
             message.additional_kwargs.update({key: whole[key] for key in LISTS if key in whole})
             extras = {
@@ -106,7 +109,10 @@ class StreamNotes:
 
 
 def _holds_reasoning(message: AIMessage) -> bool:
-    if not _BESIDE.isdisjoint(message.additional_kwargs):
+    """Whether there is anything of the host's own in a chunk."""
+    if not _BESIDE.isdisjoint(message.additional_kwargs) or is_item_id(message.id):
+        return True
+    if is_item_id(message.response_metadata.get("id")):
         return True
     content: Any = message.content
     return isinstance(content, list) and any(
