@@ -37,7 +37,7 @@ MAY_SEE = {
     "langchain": {*CORE, "_report", "_known", "_plan", "_faults", "_capture", "_replay", "litellm"},
     "testing": {"_origin", "_history", "_engine", "_report", "_known", "_plan", "_faults", "_capture", "_replay"},
     "_cli": {*CORE, "_report", "_replay", "hosts", "_demo"},
-    "_demo": {"_report", "litellm", "testing"},
+    "_demo": {"_report", "langchain", "litellm", "testing"},
     "__main__": {"_cli"},
 }
 FRAMEWORKS = {"litellm", "langchain", "langchain_core", "httpx", "requests", "openai", "anthropic"}

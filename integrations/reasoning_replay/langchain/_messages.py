@@ -77,7 +77,7 @@ def plan_messages(
 @lru_cache(maxsize=256)
 def origin_of(target: Target) -> Origin:
     """The origin of a reply to a call that goes to `target`; one of its own where the URL names no host."""
-    more = {"dialect": target.dialect, "model": target.model, "account": target.account}
+    more: dict[str, Any] = {"dialect": target.dialect, "model": target.model, "account": target.account}
     try:
         return Origin.from_url(target.url or "custom:unpredicted", **more)
     except OriginError:
