@@ -16,6 +16,11 @@ MIXINS: dict[str, tuple[str, str]] = {
     "openai": ("_hooks_openai", "OpenAIHooks"),
     "cerebras": ("_hooks_openai", "CerebrasHooks"),
     "qwq": ("_hooks_openai", "QwQHooks"),
+    "groq": ("_hooks_chat", "GroqHooks"),
+    "fireworks": ("_hooks_chat", "FireworksHooks"),
+    "openrouter": ("_hooks_chat", "OpenRouterHooks"),
+    "mistral": ("_hooks_chat", "MistralHooks"),
+    "ollama": ("_hooks_ollama", "OllamaHooks"),
 }
 """Family -> module and class."""
 

@@ -47,7 +47,7 @@ def keep_reply(message: Any, raw: Any) -> None:
     found, kwargs = fields_of(raw), message.additional_kwargs
     _keep_text(kwargs, found)
     for key in _WHOLE:
-        if found.get(key) is not None:
+        if kwargs.get(key) is None and found.get(key) is not None:
             kwargs[key] = [plain(item) for item in found[key]] if key in LISTS else found[key]
     extras = {call["id"]: call["extra_content"] for call in _sealed_calls(found) if "id" in call}
     if extras:
@@ -165,6 +165,29 @@ def view_of(model: Any, **tapped: Any) -> Any:
     return view
 
 
+def replanned(
+    model: Any, given: Any, kwargs: dict[str, Any], renamed: Mapping[str, str] | None = None
+) -> tuple[Any, dict[str, Any]]:
+    """The model and the call's parameters with what the plan has changed of the request; the same where it has not.
+
+    For classes whose parameters of a call win over their fields. `renamed`: a request's name -> the class's own.
+    """
+    if not isinstance(given, Planned):
+        return model, kwargs
+    asked, planned = getattr(given, "given", None), given.plan.request
+    if planned is None or asked is None or planned is asked:
+        return model, kwargs
+    names = renamed or {}
+    changes = {names.get(key, key): value for key, value in planned.items() if asked.get(key, _ABSENT) != value}
+    gone = {names.get(key, key) for key in asked.keys() - planned.keys()}
+    fields = {name: None for name in gone if model.__dict__.get(name) is not None}
+    for place in ("model_kwargs", "extra_body"):
+        if isinstance(model.__dict__.get(place), Mapping):
+            fields[place] = {key: value for key, value in model.__dict__[place].items() if key not in gone}  # type: ignore[assignment]
+    kept = {key: value for key, value in kwargs.items() if key not in gone}
+    return view_of(model, **fields), {**kept, **changes}
+
+
 class Tap:
     """An SDK's object with one method replaced; anything else is the object's own."""
 
@@ -208,6 +231,10 @@ class Last:
             return self._watched_later(reply) if hasattr(reply, "__aiter__") else reply
 
         return tapped
+
+    def tap_stream(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        """The same for an async generator function."""
+        return lambda *args, **kwargs: self._watched_later(call(*args, **kwargs))
 
     async def _watched_later(self, stream: Any) -> Any:
         async for self.chunk in stream:
