@@ -37,7 +37,7 @@ def _demo(arguments: argparse.Namespace) -> int:
             file=sys.stderr,
         )
         return 2
-    return demo(plain=arguments.plain)
+    return demo(plain=arguments.plain, install=DEMO_NEEDS)
 
 
 COMMANDS = {
