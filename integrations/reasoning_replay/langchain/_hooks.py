@@ -21,6 +21,7 @@ MIXINS: dict[str, tuple[str, str]] = {
     "openrouter": ("_hooks_chat", "OpenRouterHooks"),
     "mistral": ("_hooks_chat", "MistralHooks"),
     "ollama": ("_hooks_ollama", "OllamaHooks"),
+    "litellm": ("_hooks_litellm", "LiteLLMHooks"),
 }
 """Family -> module and class."""
 

@@ -215,7 +215,7 @@ class Last:
 
         def tapped(*args: Any, **kwargs: Any) -> Any:
             reply = call(*args, **kwargs)
-            return self._watched(reply) if hasattr(reply, "__next__") or hasattr(reply, "__iter__") else reply
+            return self._watched(reply) if hasattr(reply, "__next__") else reply
 
         return tapped
 
@@ -228,7 +228,7 @@ class Last:
 
         async def tapped(*args: Any, **kwargs: Any) -> Any:
             reply = await call(*args, **kwargs)
-            return self._watched_later(reply) if hasattr(reply, "__aiter__") else reply
+            return self._watched_later(reply) if hasattr(reply, "__anext__") else reply
 
         return tapped
 
@@ -239,3 +239,25 @@ class Last:
     async def _watched_later(self, stream: Any) -> Any:
         async for self.chunk in stream:
             yield self.chunk
+
+
+__all__ = [
+    "DELTA",
+    "KEPT",
+    "LISTS",
+    "TEXT",
+    "Last",
+    "Tap",
+    "apply_request",
+    "choices_of",
+    "fields_of",
+    "forget",
+    "keep_chunk",
+    "keep_delta",
+    "keep_reply",
+    "keep_result",
+    "replanned",
+    "view_of",
+    "write_request",
+    "write_rows",
+]

@@ -23,9 +23,22 @@ _MOVES = ("fallbacks", "deployment_id", "model_list")
 def litellm_target(model: Any, kwargs: Mapping[str, Any]) -> Target:
     """Where a ChatLiteLLM or its Router will call."""
     params = _params(model, kwargs)
-    if hasattr(model, "router") or litellm.model_fallbacks:
+    if litellm.model_fallbacks:
         return Target(None, "chat", _text(params.get("model")))
-    return _target(params, model.use_responses_api)
+    return _target(params, model.use_responses_api) if not hasattr(model, "router") else _router_target(model, params)
+
+
+def _router_target(model: Any, params: dict[str, Any]) -> Target:
+    """Where a Router calls: known only where every deployment that it may pick, fallbacks too, is at one place."""
+    unknown = Target(None, "chat", _text(params.get("model")))
+    sent = {name: value for name, value in params.items() if value is not None}
+    try:
+        groups = model._reachable_groups(sent)
+        deployments = [each for group in groups or () for each in model._deployments({**sent, "model": group})]
+    except AttributeError:  # another langchain-litellm
+        return unknown
+    targets = {_target(deployment, None) for deployment in deployments}
+    return targets.pop() if len(targets) == 1 else unknown
 
 
 def deployment_target(model: Any, identity: str | None) -> Target | None:
