@@ -92,7 +92,7 @@ class Judge:
         """None if the host does not answer at a path; else the model that the path names, or nothing."""
         for route in (self.route, *self.also):
             before, named, after = route.partition("{model}")
-            pattern = re.escape(before) + ("([^/]+)" if named else "()") + re.escape(after) + "$"
+            pattern = re.escape(before) + ("(.+)" if named else "()") + re.escape(after) + "$"
             found = re.search(pattern, path)
             if found is not None:
                 return unquote(found[1])
