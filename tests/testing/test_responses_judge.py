@@ -27,10 +27,12 @@ def items(history):
 def refused(host, history, **more):
     """The error of a request, as a client reads it."""
     response = ask(host, history, **more)
-    said = response.json()["error"]
-    assert said["type"] == "invalid_request_error"
-    assert host.refusals[-1] == said["message"]
-    return response.status_code, said["message"], said["code"]
+    said = response.json()
+    if isinstance(said["error"], str):  # xAI's own body
+        return response.status_code, said["error"], said["code"]
+    assert "invalid_request_error" == said["error"]["type"]
+    assert host.refusals[-1] == said["error"]["message"]
+    return response.status_code, said["error"]["message"], said["error"]["code"]
 
 
 # What is taken --------------------------------------------------------------------------------------------------------
@@ -221,9 +223,8 @@ def test_a_conversation_that_lives_elsewhere_or_was_not_stored_is_not_found(stri
     for response in (ask(other, [USER]), ask(host, [USER], store=False)):
         at = response.json()["id"]
         outputs = results_of(host, message_of(other, response))
-        assert (400, f"Previous response with id '{at}' not found.", "previous_response_not_found") == refused(
-            host, outputs, previous_response_id=at
-        )
+        expected = (400, f"Previous response with id '{at}' not found.")
+        assert expected == refused(host, outputs, previous_response_id=at)[:2]
     assert 1 == len(foreign_bytes([host, other]))
 
 
@@ -270,7 +271,8 @@ def test_a_key_that_no_reasoning_item_has_is_refused(strict_hosts, name, key):
     history = first_step(host)
     items(history)[0][key] = "x"
 
-    assert (400, f"Unknown parameter: 'input[1].{key}'.", "unknown_parameter") == refused(host, history)
+    code = "invalid-argument" if name == "xai-responses" else "unknown_parameter"
+    assert (400, f"Unknown parameter: 'input[1].{key}'.", code) == refused(host, history)
 
 
 def test_a_key_of_ours_on_a_user_message_or_in_a_summary_is_refused(strict_hosts):
@@ -333,14 +335,14 @@ def test_calls_and_outputs_belong_together_one_to_one(strict_hosts, name):
     host = strict_hosts(name)
     history = first_step(host, store=False)
     made = items(history)[1]["call_id"]
-    assert (400, f"No tool output found for function call {made}.", None) == refused(host, history[:2])
-    assert (400, f"No tool call found for function call output with call_id {made}.", None) == refused(
-        host, [USER, history[2]]
-    )
+    no_output = (400, f"No tool output found for function call {made}.")
+    no_call = (400, f"No tool call found for function call output with call_id {made}.")
+    assert no_output == refused(host, history[:2])[:2]
+    assert no_call == refused(host, [USER, history[2]])[:2]
     for item in items(history):
         del item["id"]
     items(history).append(items(history)[1])
-    assert (400, f"No tool output found for function call {made}.", None) == refused(host, history), "a call sent twice"
+    assert no_output == refused(host, history)[:2], "a call sent twice"
 
 
 def test_a_failing_host_says_so_in_openai_s_words(strict_hosts):
@@ -348,6 +350,22 @@ def test_a_failing_host_says_so_in_openai_s_words(strict_hosts):
     response = ask(host, [USER])
 
     assert (503, "server_error") == (response.status_code, response.json()["error"]["type"])
+
+
+def test_a_project_of_azure_s_foundry_wants_the_id_beside_the_encrypted_content(strict_hosts):
+    for project, expected in ((False, 200), (True, 400)):
+        host = strict_hosts("azure-responses", project=project)
+        history = first_step(host, store=False)
+        assert 200 == ask(host, history, store=False).status_code
+        for item in items(history):
+            del item["id"]
+        response = ask(host, history, store=False)
+        assert expected == response.status_code
+    error = response.json()["error"]
+    assert ("The provided data does not match the expected schema", "invalid_payload") == (
+        error["message"],
+        error["code"],
+    )
 
 
 # How it speaks --------------------------------------------------------------------------------------------------------
@@ -366,6 +384,20 @@ def test_a_script_decides_how_many_summaries_an_item_has_and_whether_it_is_encry
         host = strict_hosts("openai-responses", script=[Reply((*parts, Text("a")))])
         item = message_of(host, ask(host, [USER]))["items"][0]
         assert expected == (len(item["summary"]), "encrypted_content" in item)
+
+
+def test_encrypted_content_may_have_to_be_asked_for_as_it_once_was(strict_hosts):
+    host = strict_hosts("openai-responses", encrypts="included")
+    asked = {"include": ["reasoning.encrypted_content"]}
+    replies = [message_of(host, ask(host, [USER], **more))["items"][0] for more in ({}, asked)]
+
+    assert [False, True] == ["encrypted_content" in item for item in replies]
+    _, last = loop(host)
+    assert (200, []) == (last.status_code, host.lost()), "stored, an item needs none"
+    with pytest.raises(
+        ValueError, match=r"strict_host\('openai-responses'\): no encrypts 'never'; there are: always, included"
+    ):
+        strict_hosts("openai-responses", encrypts="never")
 
 
 def test_interleaved_reasoning_is_an_item_each(strict_hosts):

@@ -4,7 +4,7 @@ import httpx
 import pytest
 
 from reasoning_replay.testing import JUDGES, Reply, Text, call, sealed, think
-from wire_client import ask, chat_message, claude_blocks, events, message_of, sent_by
+from wire_client import CLIENTS, ask, chat_message, claude_blocks, events, message_of, sent_by
 
 USER = {"role": "user", "content": "q"}
 PARTS = (think(), call(), call("get_time", zone="UTC"))
@@ -71,7 +71,7 @@ def test_the_last_chunk_of_a_chat_stream_has_no_choices(strict_hosts):
     assert [] == events(ask(host, [USER], stream=True, stream_options={"include_usage": True}).text)[-1]["choices"]
 
 
-@pytest.mark.parametrize("name", ["deepseek", "anthropic", "openrouter"])
+@pytest.mark.parametrize("name", ["deepseek", "anthropic", "openrouter", "openai-responses", "ollama"])
 def test_a_stream_that_is_cut_breaks_the_connection(strict_hosts, name):
     host = strict_hosts(name, script=[Reply(PARTS, cut=3)])
     seen = []
@@ -79,15 +79,14 @@ def test_a_stream_that_is_cut_breaks_the_connection(strict_hosts, name):
         pytest.raises(httpx.RemoteProtocolError, match="peer closed connection"),
         httpx.stream("POST", host.endpoint, json=body_for(host), verify=False) as reply,
     ):
-        seen.extend(line for line in reply.iter_lines() if line.startswith("data: "))
+        seen.extend(line for line in reply.iter_lines() if line.startswith(("data: ", "{")))
 
     assert 3 == len(seen)
     assert 200 == ask(host, [USER]).status_code, "the host goes on"
 
 
 def body_for(host):
-    extra = {"max_tokens": 4096, "thinking": {"type": "adaptive"}} if host.dialect == "anthropic" else {}
-    return {"model": host.model, "messages": [USER], "stream": True, **extra}
+    return {"model": host.model, **CLIENTS[host.dialect].body_for([USER]), "stream": True}
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from ._law import thinking_type
@@ -73,6 +74,8 @@ class Case(NamedTuple):
     """The model that the path names, where it does."""
     scope: str = ""
     """The vendor that the host's seals are good for; empty where it is its own vendor."""
+    options: Mapping[str, Any] = MappingProxyType({})
+    """The host's options."""
 
     @property
     def messages(self) -> list[Mapping[str, Any]]:

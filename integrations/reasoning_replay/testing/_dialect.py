@@ -61,7 +61,7 @@ def is_assistant(row: Row) -> bool:
     return row.get("role") == "assistant"
 
 
-def plain_parts(parts: Sequence[Part]) -> Sequence[Part]:
+def plain_parts(parts: Sequence[Part], case: Case) -> Sequence[Part]:
     """A script's parts as they are."""
     return parts
 
@@ -117,7 +117,7 @@ class Dialect:
     """What is left of a row without reasoning."""
     begins_turn: Callable[[Row], bool] = begins_turn
     """Whether a row may start a turn."""
-    shape: Callable[[Sequence[Part]], Sequence[Part]] = plain_parts
+    shape: Callable[[Sequence[Part], Case], Sequence[Part]] = plain_parts
     """A script's parts as this dialect can say them, before AUTO is filled in."""
     note: Callable[[Saying, dict[str, Any]], None] = nothing
     """Remember a reply in the case's memory."""

@@ -19,6 +19,7 @@ from ._dialect import NO_BODY, Saying, Upstream
 from ._dialects import DIALECTS
 from ._judges import FILLERS
 from ._law import MARK, Refusal, Verdict, matches
+from ._responses_voice import ENCRYPTS
 from ._script import Issuer, Part, Script, Sealed, Summary, Think, Turn, reply_for
 from ._server import Answer, Server
 from ._strict import JUDGES, Judge
@@ -207,7 +208,7 @@ class StrictHost:
         if named is None:
             refusal = _judges.openai_error(self._speaks.not_found.format(path=path), status=404)
             return self._refused(path, headers, raw, body, refusal)
-        case = Case(body, headers, self._issuer, self._memory, path, named)
+        case = Case(body, headers, self._issuer, self._memory, path, named, options=self.options)
         upstream = self._upstream(case.model)
         case = case._replace(scope=upstream.name if upstream else "")
         verdict = self.judge.law(case, self.options)
@@ -230,7 +231,7 @@ class StrictHost:
         if reply.status != 200:
             return self._refused(path, headers, raw, body, self.judge.fails(reply.status))
         model = case.model or self.model
-        choices = [self._filled(parts, turn.step, model) for parts in (reply.parts, *reply.more)]
+        choices = [self._filled(parts, case, turn.step, model) for parts in (reply.parts, *reply.more)]
         saying = Saying(choices, model, self._voice(model), reply, case)
         whole = self._speaks.whole(saying)
         self._speaks.note(saying, whole)
@@ -242,11 +243,11 @@ class StrictHost:
         events = list(self._speaks.events(saying, whole))
         return Answer(events=events[: reply.cut], broken=reply.cut is not None, media=self._speaks.media)
 
-    def _filled(self, parts: Sequence[Part], step: int, model: str) -> tuple[Part, ...]:
+    def _filled(self, parts: Sequence[Part], case: Case, step: int, model: str) -> tuple[Part, ...]:
         upstream = self._upstream(model)
         signs, seals = (upstream.signs, upstream.seals) if upstream else (self.judge.signs, self.judge.seals)
         hidden = () if matches(model, self.judge.shows) else (Think, Summary, Sealed)
-        kept = [part for part in self._speaks.shape(parts) if seals or not isinstance(part, Sealed)]
+        kept = [part for part in self._speaks.shape(parts, case) if seals or not isinstance(part, Sealed)]
         kept = [part for part in kept if not isinstance(part, hidden)]
         return self._issuer.fill(kept, scope=upstream.name if upstream else "", step=step, signs=signs)
 
@@ -274,9 +275,14 @@ def _check_options(name: str, judge: Judge, options: Mapping[str, Any]) -> None:
     if surplus:
         known = ", ".join(("script", "steps", *judge.options))
         raise ValueError(f"strict_host({name!r}): no option {surplus[0]!r}; there are: {known}")
-    filler = options.get("filler", FILLERS[0])
-    if filler not in FILLERS:
-        raise ValueError(f"strict_host({name!r}): no filler {filler!r}; there are: {', '.join(FILLERS)}")
+    for key, choices in CHOICES.items():
+        chosen = options.get(key, choices[0])
+        if chosen not in choices:
+            raise ValueError(f"strict_host({name!r}): no {key} {chosen!r}; there are: {', '.join(choices)}")
+
+
+CHOICES: Final = {"filler": FILLERS, "encrypts": ENCRYPTS}
+"""The options whose values are a few words."""
 
 
 @contextmanager

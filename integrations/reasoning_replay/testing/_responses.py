@@ -56,6 +56,8 @@ XAI_UNREADABLE: Final = (
     "Could not decrypt the provided encrypted_content. Ensure the value is the unmodified encrypted_content from a previous "
     "response."
 )
+NO_SCHEMA: Final = "The provided data does not match the expected schema"
+SEALED: Final = "invalid_encrypted_content"
 DUPLICATE: Final = "Duplicate item found with id {id}. Remove duplicate items from your input and try again."
 PREVIOUS: Final = "Previous response with id '{id}' not found."
 UNKNOWN: Final = "Unknown parameter: '{at}'."
@@ -184,17 +186,21 @@ def sealed(case: Case, options: Mapping[str, Any]) -> Refusal | None:
         if kind_of(item) != "reasoning" or blob == "":
             continue
         if not case.issuer.opens(blob, "data", "", ""):
-            return _unverified(blob, UNREADABLE, options)
+            return _unverified(blob, UNREADABLE)
         if item.get("id") not in (None, "", reasoning_id(blob)):
-            return _unverified(blob, OTHER_ID, options)
+            return _unverified(blob, OTHER_ID)
     return None
 
 
-def _unverified(blob: str, reason: str, options: Mapping[str, Any]) -> Refusal:
-    if options["unreadable"]:
-        return error(str(options["unreadable"]), param=None)
+def with_id(case: Case, options: Mapping[str, Any]) -> Refusal | None:
+    """A project of Azure's Foundry wants the id beside its own encrypted content; its resources do not."""
+    nameless = any(kind_of(item) == "reasoning" and not item.get("id") for _, item in places(case))
+    return error(NO_SCHEMA, code="invalid_payload", param="/") if options["project"] and nameless else None
+
+
+def _unverified(blob: str, reason: str) -> Refusal:
     short = f"{blob[:4]}...{blob[-4:]}"
-    return error(UNVERIFIED.format(short=short, reason=reason), code="invalid_encrypted_content", param=None)
+    return error(UNVERIFIED.format(short=short, reason=reason), code=SEALED, param=None)
 
 
 # Pairs ----------------------------------------------------------------------------------------------------------------
@@ -239,8 +245,18 @@ def answered(case: Case, options: Mapping[str, Any]) -> Refusal | None:
 
 
 OPENAI: Final[Sequence[Check]] = (previous, typed, ids, sealed, found, pairs, answered)
+AZURE: Final[Sequence[Check]] = (*OPENAI, with_id)
 XAI: Final[Sequence[Check]] = (previous, typed, sealed, answered)
 """Nothing fails there when reasoning is left out (docs.x.ai, troubleshooting-reasoning)."""
+
+
+def xai(case: Case, options: Mapping[str, Any]) -> Verdict:
+    """The checks of xAI, in its own error body."""
+    refusal = judge(XAI)(case, options).refusal
+    if refusal is None:
+        return ACCEPTED
+    text = XAI_UNREADABLE if refusal.body["error"]["code"] == SEALED else refusal.text
+    return Verdict(Refusal(refusal.status, {"code": "invalid-argument", "error": text}, text))
 
 
 def judge(checks: Sequence[Check]) -> Callable[[Case, Mapping[str, Any]], Verdict]:

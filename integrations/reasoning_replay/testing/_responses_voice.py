@@ -1,7 +1,7 @@
 """How a Responses host writes a reply: a run of items with ids, and the same run as its server-sent events.
 
 A Think is a reasoning item with one summary, `think("")` one with none; a Summary that follows adds to it; a Sealed is its
-`encrypted_content`, which an item has by itself unless its Think says `signature=None`. Parts come filled in (no AUTO).
+`encrypted_content`, which an item has by itself unless its Think says `signature=None` or the option `encrypts` does. Parts come filled in (no AUTO).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from ._claude_case import Case
 from ._dialect import Saying
 from ._law import matches
 from ._script import AUTO, Call, Part, Sealed, Summary, Text, Think, arguments_of, is_set
@@ -21,6 +22,9 @@ from ._voices import cut
 PHASED: Final = ("gpt-5.3-codex*", "gpt-5.4*", "gpt-5.5*", "gpt-5.6*", "gpt-6*")
 """Models that say whether a message is a comment on the way or the answer."""
 CREATED: Final = 1790000000
+INCLUDE: Final = "reasoning.encrypted_content"
+ENCRYPTS: Final = ("always", "included")
+"""Whether reasoning items carry encrypted content by themselves, as now, or as before only if the request asks for it."""
 USAGE: Final[Mapping[str, Any]] = {
     "input_tokens": 10,
     "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
@@ -30,9 +34,10 @@ USAGE: Final[Mapping[str, Any]] = {
 }
 
 
-def shape(parts: Sequence[Part]) -> list[Part]:
+def shape(parts: Sequence[Part], case: Case) -> list[Part]:
     """Every reasoning item closes with its sealed part, where it has one."""
     done: list[Part] = []
+    by_itself = case.options["encrypts"] == ENCRYPTS[0] or INCLUDE in (case.body.get("include") or ())
     for group in _groups(parts):
         lead = group[0]
         if not isinstance(lead, Think | Summary | Sealed):
@@ -40,7 +45,7 @@ def shape(parts: Sequence[Part]) -> list[Part]:
             continue
         signature = lead.signature if isinstance(lead, Think) else AUTO
         ends = [part for part in group if isinstance(part, Sealed)]
-        if not ends and signature is not None:
+        if not ends and signature is not None and (by_itself or signature is not AUTO):
             ends = [Sealed(data=signature)]
         done += [replace(p, signature=None) if isinstance(p, Think) else p for p in group if not isinstance(p, Sealed)]
         done += ends

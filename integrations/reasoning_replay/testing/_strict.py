@@ -209,23 +209,23 @@ JUDGES: Final[Mapping[str, Judge]] = {
     ),
     "openai-responses": Judge(
         law=_responses.judge(_responses.OPENAI), dialect="responses", alias="openai", route="/responses", model="gpt-5.4",
-        options={"refused_keys": {}, "unreadable": None}, fails=_responses.unavailable,
+        options={"refused_keys": {}, "encrypts": "always"}, fails=_responses.unavailable,
         reads=("summary", "content", "encrypted_content"),
         source="PyPI openai 3.57.0 types; pairs: earendil-works/pi#2702, hermes-agent PR 102282; "
                "1jehuang/jcode#1028; llm-rosetta#403",
         date="2026-09-15", confidence="documented; which ids the store checks is reported",
     ),
     "azure-responses": Judge(
-        law=_responses.judge(_responses.OPENAI), dialect="responses", alias="azure", base="", route="/openai/v1/responses",
+        law=_responses.judge(_responses.AZURE), dialect="responses", alias="azure", base="", route="/openai/v1/responses",
         also=("/openai/responses",), model="gpt-5.4", fails=_responses.unavailable,
-        options={"refused_keys": {"message": frozenset({"status"}), "reasoning": frozenset({"content"})}, "unreadable": None},
+        options={"refused_keys": {"message": frozenset({"status"}), "reasoning": frozenset({"content"})}, "encrypts": "always", "project": False},
         reads=("summary", "encrypted_content"),
         source="as OpenAI; refused keys: litellm 1.110.2, llms/azure/responses/transformation.py", date="2026-09-15",
         confidence="the keys are one client's word",
     ),
     "xai-responses": Judge(
-        law=_responses.judge(_responses.XAI), dialect="responses", alias="xai", route="/responses", model="grok-4.3",
-        options={"refused_keys": {}, "unreadable": _responses.XAI_UNREADABLE}, fails=_responses.unavailable,
+        law=_responses.xai, dialect="responses", alias="xai", route="/responses", model="grok-4.3",
+        options={"refused_keys": {}, "encrypts": "always"}, fails=_responses.unavailable,
         reads=("summary", "content", "encrypted_content"),
         source="https://docs.x.ai/developers/advanced-api-usage/troubleshooting-reasoning", date="2026-10-23",
         confidence="documented for encrypted content; the rest is OpenAI's form, a guess",
