@@ -245,7 +245,7 @@ def test_some_models_take_their_reasoning_back_without_a_signature(bedrock, mode
 
 @pytest.mark.parametrize("model", [R1, NOVA, UNLISTED])
 def test_other_models_take_no_reasoning_and_no_signature(bedrock, model):
-    history = one_step(bedrock, model=model, additionalModelRequestFields=None)
+    history = one_step(bedrock, think("t"), call(), model=R1, additionalModelRequestFields=None)
 
     assert NO_REASONING == refusal(bedrock, history, model=model)
     assert NO_SIGNATURE == refusal(bedrock, changed(history, 0, signature="s"), model=model)
@@ -268,6 +268,33 @@ def test_a_region_in_front_of_the_model_makes_no_difference(bedrock):
 
     assert 200 == ask(bedrock, history, model=bedrock.model.replace("us.", "eu.")).status_code
     assert [] == foreign_bytes([bedrock])
+
+
+@pytest.mark.parametrize(
+    ("arn", "status"),
+    [
+        ("arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.anthropic.claude-sonnet-4-5-20250929-v1:0", 200),
+        ("arn:aws:bedrock:us-east-1:123456789012:application-inference-profile/abc", 200),
+        ("arn:aws:bedrock:us-east-1:123456789012:inference-profile/us.amazon.nova-pro-v1:0", 400),
+    ],
+)
+@pytest.mark.leaks(reason="Claude's reasoning is sent to Nova on purpose")
+def test_a_profile_s_address_stands_for_its_model_and_one_without_a_name_for_claude(bedrock, arn, status):
+    history = one_step(bedrock)
+
+    assert status == ask(bedrock, history, model=arn).status_code
+    assert (status == 200) is (foreign_bytes([bedrock]) == [])
+
+
+def test_nova_1_thinks_in_its_text_and_takes_that_back(bedrock):
+    for stream in (False, True):
+        bedrock.reset(script=[Reply((think("hm"), call()))])
+        message = message_of(
+            bedrock, ask(bedrock, [USER], model=NOVA, additionalModelRequestFields=None, stream=stream)
+        )
+
+        assert {"text": "<thinking>hm</thinking>"} == message["content"][0]
+        assert 200 == ask(bedrock, [USER, message, *results_of(bedrock, message)], model=NOVA).status_code
 
 
 # The shape of a conversation ------------------------------------------------------------------------------------------

@@ -5,16 +5,19 @@ Converse hands a request on to Claude in Claude's form, and Claude's errors name
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from ._bedrock_voice import data_of
 from ._claude_case import ADAPTIVE, MANUAL, Case
 from ._law import matches
 from ._voices import Voice
 
 CLAUDE: Final = "anthropic"
+BINARY: Final = "+//+"
+"""The front of every sealed string: three bytes that are no text, so that nobody takes the bytes for text by luck. In
+the other alphabet of base64 it is `-__-`."""
 MOST_TOKENS: Final = 64000
 """What a request without `maxTokens` may spend: a guess; the model's own limit is taken."""
 KINDS: Final = (
@@ -37,6 +40,8 @@ class Family:
     """Whether it writes redacted bytes."""
     takes: bool = False
     """Whether reasoning without a signature may come back."""
+    tags: bool = False
+    """Whether it thinks in its text, between `<thinking>` and `</thinking>`."""
 
     def voice(self) -> Voice:
         """Not used: Converse writes all families alike."""
@@ -44,8 +49,9 @@ class Family:
 
 
 FAMILIES: Final = (
-    Family(name=CLAUDE, models=("*anthropic.*",), signs=True, seals=True),
+    Family(name=CLAUDE, models=("*anthropic.*", "*:application-inference-profile/*"), signs=True, seals=True),
     Family(name="amazon", models=("*amazon.nova-2*",), takes=True),
+    Family(name="amazon", models=("*amazon.nova-*",), tags=True),
     Family(name="amazon", models=("*amazon.*",)),
     Family(name="deepseek", models=("*deepseek.r1*",)),
     Family(name="deepseek", models=("*deepseek.*",), takes=True),
@@ -55,7 +61,8 @@ FAMILIES: Final = (
     Family(name="other", models=("*",)),
 )
 """First match decides. langchain-aws's table of verified models; Nova 2 is disputed (oh-my-pi PR 9086 says it refuses
-its own), and that the rest take none is a guess."""
+its own), and that the rest take none is a guess. At this host an application's inference profile, whose name tells
+nothing, stands for Claude."""
 
 
 def family_of(model: str) -> Family:
@@ -112,6 +119,20 @@ def spine(message: Mapping[str, Any]) -> Any:
 def begins_turn(message: Mapping[str, Any]) -> bool:
     """Whether a user speaks here, not a tool."""
     return message.get("role") == "user" and not any("toolResult" in block for block in content_of(message))
+
+
+def wire_of(data: str) -> str:
+    """Sealed data as it stands in JSON: base64 of bytes that are no text."""
+    try:
+        base64.b64decode(data, validate=True)
+    except ValueError:
+        return base64.b64encode(data.encode()).decode()
+    return BINARY + data
+
+
+def data_of(wire: str) -> str:
+    """The sealed data under its front; what has none comes back as it is."""
+    return wire.removeprefix(BINARY)
 
 
 # The same request in Claude's form ------------------------------------------------------------------------------------

@@ -1,39 +1,22 @@
 """How Bedrock's Converse writes a reply: content blocks, and the same blocks as events of AWS's binary stream.
 
-Parts come filled in (no AUTO). Bytes are base64 in JSON. This file knows no request and no rule.
+Parts come filled in (no AUTO). Bytes are base64 in JSON. Nova 1 thinks in its text, between tags.
 """
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from ._bedrock_case import Family, family_of, wire_of
 from ._bedrock_frames import event
 from ._dialect import Saying
 from ._script import Call, Part, Sealed, Summary, Text, Think, is_set
 from ._voices import cut
 
-BINARY: Final = "+//+"
-"""The front of every sealed string: three bytes that are no text, so that nobody takes the bytes for text by luck. In
-the other alphabet of base64 it is `-__-`."""
 PADDING: Final = "abcdefghijk"
 """Under `p` in every event, as Bedrock pads them. Clients ignore it."""
-
-
-def wire_of(data: str) -> str:
-    """Sealed data as it stands in JSON: base64 of bytes that are no text."""
-    try:
-        base64.b64decode(data, validate=True)
-    except ValueError:
-        return base64.b64encode(data.encode()).decode()
-    return BINARY + data
-
-
-def data_of(wire: str) -> str:
-    """The sealed data under its front; what has none comes back as it is."""
-    return wire.removeprefix(BINARY)
 
 
 def block_of(part: Part) -> dict[str, Any]:
@@ -58,7 +41,14 @@ def block_of(part: Part) -> dict[str, Any]:
 
 def reply(saying: Saying) -> dict[str, Any]:
     """A whole reply. Converse has one choice."""
-    return message(saying.choices[0])
+    family = family_of(saying.model)
+    return message([_in_text(part, family) for part in saying.choices[0]])
+
+
+def _in_text(part: Part, family: Family) -> Part:
+    if family.tags and isinstance(part, Think | Summary):
+        return Text(f"<thinking>{is_set(part.text) or ''}</thinking>")
+    return part
 
 
 def message(parts: Sequence[Part]) -> dict[str, Any]:
