@@ -243,6 +243,15 @@ def test_a_call_that_changed_under_its_signature_is_refused(gemini):
     assert FOREIGN == refusal(gemini, history)
 
 
+def test_a_signature_of_another_model_is_taken_unless_told_otherwise(strict_hosts):
+    for any_model, status in ((True, 200), (False, 400)):
+        host = strict_hosts("gemini", any_model=any_model)
+        history = one_step(host)
+
+        assert 200 == ask(host, history).status_code
+        assert status == ask(host, history, model="gemini-3-flash-preview").status_code
+
+
 def test_a_sibling_takes_no_documented_word(gemini):
     assert "Request contains an invalid argument." == refusal(
         gemini, changed(one_step(gemini, *PARALLEL), 2, thoughtSignature=SKIP)
@@ -250,8 +259,8 @@ def test_a_sibling_takes_no_documented_word(gemini):
 
 
 def test_a_streamed_answer_merged_with_its_empty_signed_part_is_taken_unless_told_otherwise(strict_hosts):
-    for merged, status in (("accept", 200), ("refuse", 400)):
-        host = strict_hosts("gemini", merged=merged)
+    for merges, status in ((True, 200), (False, 400)):
+        host = strict_hosts("gemini", merges=merges)
         host.script = [Reply((Text("It is 3C."),))]
         joined = message_of(host, ask(host, [USER], stream=True))
         apart = {"role": "assistant", "parts": [{"text": "It is 3C."}, {**joined["parts"][0], "text": ""}]}

@@ -97,7 +97,7 @@ def test_google_s_sdk_reads_the_same_content_whole_and_streamed(strict_hosts, ki
 @pytest.mark.parametrize("kind", ["gemini", "vertex"])
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
 def test_what_google_s_sdk_sends_back_is_taken_over_two_turns(strict_hosts, kind, stream):
-    host = strict_hosts(kind, script=[Reply(STEP), Reply(ANSWER)] * 2, merged="refuse")
+    host = strict_hosts(kind, script=[Reply(STEP), Reply(ANSWER)] * 2, merges=False)
     contents = []
     for question in ("q", "And tomorrow?"):
         contents.append(types.UserContent(question))

@@ -153,19 +153,27 @@ def base64_of(case: Case, words: Words, options: Mapping[str, Any]) -> str | Non
 
 
 def own(case: Case, words: Words, options: Mapping[str, Any]) -> str | None:
-    """Every signature is one that this host made, for the part that it stands in. A sentinel opens nothing."""
+    """Every signature is one that this host made, for the part that it stands in. A sentinel opens nothing.
+
+    Whether one model takes another's is not known: a reseller says no, Google nothing. `any_model=False` says no.
+    """
     for place in _signed(case):
-        if not is_sentinel(signature_of(place.body), words.transport) and not opens(case.issuer, place.body):
+        model = opens(case.issuer, place.body)
+        taken = model is not None and (options["any_model"] or model == case.model)
+        if not taken and not is_sentinel(signature_of(place.body), words.transport):
             return words.foreign
     return None
 
 
 def merged(case: Case, words: Words, options: Mapping[str, Any]) -> str | None:
-    """On demand: a signature that came in an empty text part stands in one, and the other way round. A guess."""
+    """With `merges=False`: a signature that came in an empty text part stands in one, and the other way round.
+
+    Google's pages ask for it and no report of a refusal is known; LangChain's streams do join the two.
+    """
     for place in _signed(case):
         text = place.body.get("text")
         empty = case.memory.by_id.get(memory_key(signature_of(place.body)))
-        if options["merged"] == "refuse" and text is not None and empty is not None and empty is not (text == ""):
+        if not options["merges"] and text is not None and empty is not None and empty is not (text == ""):
             return words.foreign
     return None
 

@@ -19,6 +19,7 @@ from ._script import Issuer
 
 BINARY: Final = b"\xfb\xff\xfe"
 """The front of every signature: no text, and `+//+` in one alphabet of base64, `-__-` in the other."""
+BEHIND: Final = b"|"
 NOT_ENFORCED: Final = ("gemini-1*", "gemini-2*")
 """Models that check no signature; all later ones do."""
 SKIP: Final = "skip_thought_signature_validator"
@@ -154,9 +155,10 @@ def signature_of(part: Mapping[str, Any]) -> Any:
     return pick(part, "thoughtSignature")
 
 
-def seal(issuer: Issuer, kind: str, text: str) -> str:
-    """A new signature in base64."""
-    return base64.b64encode(BINARY).decode() + issuer.seal(kind, "", text)
+def seal(issuer: Issuer, kind: str, text: str, model: str) -> str:
+    """A new signature in base64. The model that it came from stands behind the seal."""
+    sealed = base64.b64decode(issuer.seal(kind, "", f"{model} {text}"))
+    return base64.b64encode(BINARY + sealed + BEHIND + model.encode()).decode()
 
 
 def bytes_of(signature: Any) -> bytes | None:
@@ -181,10 +183,11 @@ def is_sentinel(signature: Any, transport: str) -> bool:
     return signature in words or bytes_of(signature) in [word.encode() for word in words]
 
 
-def opens(issuer: Issuer, part: Mapping[str, Any]) -> bool:
-    """Whether this host sealed the signature of a part, and for this part."""
-    sealed = bytes_of(signature_of(part)) or b""
-    call = pick(part, "functionCall")
+def opens(issuer: Issuer, part: Mapping[str, Any]) -> str | None:
+    """The model whose signature this is, if this host sealed it for this part; None if not."""
+    whole = bytes_of(signature_of(part)) or b""
+    sealed, _, name = whole.removeprefix(BINARY).partition(BEHIND)
+    call, model = pick(part, "functionCall"), name.decode(errors="replace")
     kind, text = (CALL, named(call)) if call is not None else (TEXT, "")
-    inner = base64.b64encode(sealed.removeprefix(BINARY)).decode()
-    return sealed.startswith(BINARY) and issuer.opens(inner, kind, "", text)
+    own = issuer.opens(base64.b64encode(sealed).decode(), kind, "", f"{model} {text}")
+    return model if own and whole.startswith(BINARY) else None

@@ -66,7 +66,8 @@ def _signed(parts: Sequence[Part], saying: Saying) -> list[dict[str, Any]]:
     given = next((p.signature for p in parts if isinstance(p, Think) and isinstance(p.signature, str)), None)
     for index in [] if place is None else [place]:
         call = written[index].get("functionCall")
-        own = seal(issuer, TEXT, "") if call is None else seal(issuer, CALL, named(call))
+        kind, text = (TEXT, "") if call is None else (CALL, named(call))
+        own = seal(issuer, kind, text, saying.model)
         written[index][SIGNATURE] = own if given is None else given
         _remember(parts, written[index][SIGNATURE], issuer)
     return written
