@@ -233,7 +233,7 @@ JUDGES: Final[Mapping[str, Judge]] = {
     "gemini": Judge(
         law=_gemini.judge, dialect="gemini", alias="gemini", base="", route="/v1beta/models/{model}:generateContent",
         also=("/models/{model}:generateContent", "/models/{model}:streamGenerateContent"), model="gemini-3-pro-preview",
-        new_call_id=_gemini_voice.call_id, seals=False, options={"merged": "accept"},
+        new_call_id=_gemini_voice.call_id, seals=False, options={"merges": True, "any_model": True},
         fails=lambda status: _gemini.error("The model is overloaded. Please try again later.", status, "UNAVAILABLE"),
         reads=("parts",),
         source="https://ai.google.dev/gemini-api/docs/thought-signatures; litellm#32140 and #42237, lbjlaq/Antigravity-Manager#3202, "
@@ -244,7 +244,7 @@ JUDGES: Final[Mapping[str, Judge]] = {
         law=_gemini.vertex, dialect="gemini", alias="vertex", base="",
         route="/v1/projects/p/locations/global/publishers/google/models/{model}:generateContent",
         also=("/models/{model}:generateContent", "/models/{model}:streamGenerateContent"), model="gemini-3-pro-preview",
-        new_call_id=_gemini_voice.call_id, seals=False, options={"merged": "accept"},
+        new_call_id=_gemini_voice.call_id, seals=False, options={"merges": True, "any_model": True},
         fails=lambda status: _gemini.error("Resource exhausted. Please try again later.", status, "RESOURCE_EXHAUSTED"),
         reads=("parts",),
         source="pydantic-ai#3881; NoeFabris/opencode-antigravity-auth#368; https://cloud.google.com/vertex-ai/generative-ai/docs/thought-signatures; "
