@@ -765,6 +765,14 @@ def test_who_holds_the_key_is_the_host_the_file_or_the_family():
     assert not opens(alone, Policy(sealed="family"), "api.other.example")
 
 
+@pytest.mark.parametrize("policy", [Policy(), Policy(sealed="family"), Policy(aliases={"gw.example": "acme"})])
+def test_a_hint_or_an_alias_makes_nobody_a_holder_of_the_key(policy):
+    host = acme('[[rules]]\nwindow = "all"\nfamily = "claude"\n', 'holder = "file"\n')
+    choice = select((host, UNKNOWN), Origin("gw.example", model="m"), None, policy=policy, hint="acme")
+    assert choice.host is host
+    assert holds_key(choice, policy) is None
+
+
 # --- the caller's policy
 
 BAD = {

@@ -76,6 +76,8 @@ class Choice(NamedTuple):
     """Whether the request carries tools, or, without a request, the history has a call."""
     family: tuple[Host, ...] = ()
     """The files whose sealed parts may go to this one too, where `Policy(sealed="family")` asks for it."""
+    name: str = ""
+    """The target's own host name; the file may have been found by a hint or an alias."""
 
 
 def check(hosts: Iterable[Host]) -> None:
@@ -165,7 +167,7 @@ def select(
         if _holds(rule.when, tools, "on" if request is None else thinking, path):
             settled = _settled(rule, _window(rule, request, policy, tools, used_tools))
             family = _family(files, rule.family) if policy.sealed == "family" else ()
-            return Choice(host, settled, thinking, tools, family)
+            return Choice(host, settled, thinking, tools, family, target.host)
     raise RuleError(f"{host.name}: no rule for dialect {target.dialect!r}, and the file {UNKNOWN!r} has none either")
 
 
@@ -223,12 +225,15 @@ def _family(files: tuple[Host, ...], family: str | None) -> tuple[Host, ...]:
 def holds_key(choice: Choice, policy: Policy | None = None) -> Callable[[str], bool] | None:
     """Whether another host name can open what the target sealed, as a function of that name; None: no other can.
 
-    All names of the file where it says `holder = "file"`; the files of the family where the policy asks for it.
+    All names of the file where it says `holder = "file"`; the files of the family where the policy asks for it. A hint
+    or an alias says whose rule holds at a name of the caller's own, not that the vendor stands behind it: none then.
     """
     files: tuple[Host, ...] = (choice.host,) if choice.host.holder == "file" else ()
     if policy is not None and policy.sealed == "family":
         files += choice.family
-    return (lambda name: any(file.matches(name) for file in files)) if files else None
+    if not files or not choice.host.matches(choice.name):
+        return None
+    return lambda name: any(file.matches(name) for file in files)
 
 
 def thinking_of(host: Host, request: Mapping[str, Any] | None) -> Thinking:
