@@ -120,8 +120,8 @@ def write_rows(rows: list[dict[str, Any]], given: Any) -> None:
 
 def write_request(payload: MutableMapping[str, Any], given: Any, *, beside: str | None = "extra_body") -> None:
     """Writes into a payload what the plan has changed of the request. In place."""
-    if isinstance(given, Planned):
-        apply_request(payload, getattr(given, "given", None), given.plan.request, beside=beside)
+    if isinstance(given, Planned) and given.plan is not None:
+        apply_request(payload, given.given, given.plan.request, beside=beside)
 
 
 def apply_request(
@@ -172,9 +172,9 @@ def replanned(
 
     For classes whose parameters of a call win over their fields. `renamed`: a request's name -> the class's own.
     """
-    if not isinstance(given, Planned):
+    if not isinstance(given, Planned) or given.plan is None:
         return model, kwargs
-    asked, planned = getattr(given, "given", None), given.plan.request
+    asked, planned = given.given, given.plan.request
     if planned is None or asked is None or planned is asked:
         return model, kwargs
     names = renamed or {}

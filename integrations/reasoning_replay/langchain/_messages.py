@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, MutableMapping
 from functools import lru_cache
 from typing import Any, NoReturn
 
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 
 from .. import _capture, _faults, _replay
 from .._known import Known, default_store
@@ -36,9 +36,12 @@ class Planned(list[BaseMessage]):
 
     __slots__ = ("call", "given", "plan")
 
-    def __init__(self, messages: Iterable[BaseMessage], plan: Plan, given: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, messages: Iterable[BaseMessage], plan: Plan | None, given: Mapping[str, Any] | None = None
+    ) -> None:
         super().__init__(messages)
         self.plan = plan
+        """None: somebody below plans, and gets the marks as well."""
         self.given = given
         """The request that was planned with; `plan.request` is what became of it."""
         self.call: Any = None
@@ -97,7 +100,7 @@ def write_wire(rows: list[dict[str, Any]], planned: list[BaseMessage]) -> None:
         for row in rows:
             _take_out(row)
         if isinstance(planned, Planned):
-            _faults.report_fault(ValueError("wire messages are not aligned"), planned.plan.origin.host)
+            _faults.report_fault(ValueError("wire messages are not aligned"), "langchain")
         return
     for row, message in zip(wire, replies, strict=True):
         kwargs = message.additional_kwargs
@@ -106,7 +109,9 @@ def write_wire(rows: list[dict[str, Any]], planned: list[BaseMessage]) -> None:
         if kwargs:
             _put(row, message, kwargs)
         if isinstance(message.content, list):
-            _put_chunks(row, message.content, kwargs)
+            _put_chunks(row, message.content)
+        if planned.plan is None and MARK in kwargs:
+            row[PSF] = {MARK: kwargs[MARK]}
 
 
 def _take_out(row: dict[str, Any]) -> None:
@@ -140,7 +145,7 @@ def _plain(block: Any) -> Any:
     return {key: value for key, value in block.items() if key not in ("origin", "prefix", "index")}
 
 
-def _put_chunks(row: dict[str, Any], content: list[Any], kwargs: Mapping[str, Any]) -> None:
+def _put_chunks(row: dict[str, Any], content: list[Any]) -> None:
     """Thinking chunks in the content, as Mistral writes them, in place of what the class has made of them."""
     if not any(reasoning_in(block) is not None for block in content):
         return
@@ -163,7 +168,7 @@ def _chunk(block: Mapping[str, Any], text: str) -> dict[str, Any]:
 
 def confirm_payload(payload: MutableMapping[str, Any], planned: list[BaseMessage]) -> None:
     """Confirms the plan on the body of an Anthropic request, and applies what its guards change. In place."""
-    if not isinstance(planned, Planned):
+    if not isinstance(planned, Planned) or planned.plan is None:
         payload["messages"] = form_of("anthropic").strip(payload["messages"], None)
         return
     confirmed = _replay.confirm_safely(payload["messages"], planned.plan, form="anthropic", request=payload)
@@ -183,11 +188,6 @@ def mark_reply(message: AIMessage, origin: Origin, known: Known | None = None) -
     kwargs.pop(MARK, None)  # one that came with the reply is somebody else's word
     if _capture.note_parts(message.__dict__, origin, _FORM, store):
         kwargs[MARK] = to_mark(origin)
-
-
-def mark_chunk(chunk: AIMessageChunk, origin: Origin) -> None:
-    """Puts the mark on a chunk of a stream. In place."""
-    chunk.additional_kwargs[MARK] = to_mark(origin)
 
 
 def is_marked(message: AIMessage) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import aclosing, closing
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple, cast
 
 from langchain_core.language_models import BaseChatModel
@@ -50,19 +50,22 @@ class _Call:
         self.model = model
         self.known = settings.known
         self.target = target_of(model, kwargs, asynchronous=asynchronous)
+        given = restored(messages)
         below = active_callback() if row_of(type(model)).hooks == "litellm" else None
-        self.messages = plan_messages(
-            restored(messages),
-            target=self.target,
-            request=request_of(model, kwargs),
-            policy=settings.policy,
-            known=settings.known,
-        )
+        if below is not None and self.target.url is None:  # a Router: the callback plans for each deployment it tries
+            self.messages = Planned(given, None)
+        else:
+            request = request_of(model, kwargs)
+            self.messages = plan_messages(
+                given, target=self.target, request=request, policy=settings.policy, known=settings.known
+            )
         self.messages.call = self
-        self.run = run
-        tell_run(run, self.messages.plan.report)
-        if below is not None:
-            hand_over(self.messages.plan, below.known)
+        plan = self.messages.plan
+        self.report = None if plan is None else plan.report
+        if self.report is not None:
+            tell_run(run, self.report)
+        if below is not None and plan is not None:
+            hand_over(plan, below.known)
 
     def origin(self, message: AIMessage) -> Origin | None:
         """Who wrote this reply; None where nobody says."""
@@ -79,32 +82,31 @@ class _Call:
         for generation in result.generations:
             message = generation.message
             if isinstance(message, AIMessage):
-                fail_closed(self._host, lambda message=message: self._reply(message), lambda: None)  # type: ignore[misc]
+                fail_closed("langchain", partial(self._reply, message), lambda: None)
         return result
-
-    @property
-    def _host(self) -> str:
-        return self.messages.plan.origin.host
 
     def _reply(self, message: AIMessage) -> None:
         origin = self.origin(message)
         if origin is not None:
             mark_reply(message, origin, self.known)
-        tell(message, self.messages.plan.report)
+        if self.messages.plan is not None:
+            tell(message, self.messages.plan.report)
+
+    def notes(self) -> StreamNotes:
+        """For the chunks of this call's stream."""
+        by_itself = self.target.url is not None and row_of(type(self.model)).hooks != "litellm"
+        return StreamNotes(
+            None if self.target.url is None else origin_of(self.target),
+            later=self._sealed_in_pieces(),
+            report=self.report,
+            known=self.known,
+            answered=None if by_itself else self.origin,
+        )
 
     def _sealed_in_pieces(self) -> bool:
         """Whether a stream that is broken off can hold half of something sealed: hooks let chat hosts' out whole."""
         row = row_of(type(self.model))
         return row.sealed and (self.target.dialect not in ("chat", "ollama") or row.hooks in ("litellm", "none"))
-
-    def notes(self) -> StreamNotes:
-        """For the chunks of this call's stream."""
-        return StreamNotes(
-            self.messages.plan.origin if self.target.url is None else origin_of(self.target),
-            self.messages.plan.report,
-            sealed=self._sealed_in_pieces(),
-            known=self.known,
-        )
 
 
 def _call_of(messages: list[BaseMessage]) -> _Call | None:

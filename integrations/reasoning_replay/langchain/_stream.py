@@ -7,23 +7,25 @@ keeps no mark where anything sealed can be in it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk
 from langchain_core.outputs import ChatGenerationChunk
 
-from .._capture import Collector, capture_safely
 from .._faults import fail_closed
 from .._known import Known
-from .._origin import MARK, Origin
+from .._origin import MARK, Origin, to_mark
 from .._report import Report
+from ..forms._chat_stream import ChatStream
 from ..forms._langchain_blocks import is_item_id, reasoning_in
 from ..forms._langchain_write import FIELD, IDS, SIGNATURES, TOOL_EXTRAS
-from ._messages import LISTS, ON_WIRE, mark_chunk
+from ._messages import LISTS, ON_WIRE, mark_reply
 from ._told import tell
 
 DELTA = "reasoning_replay_delta"
 """Where a hook leaves a raw piece of a stream: a dict of the host's own keys."""
+EXTRA = "extra_content"
 _BESIDE = frozenset({*ON_WIRE, FIELD, IDS, SIGNATURES, TOOL_EXTRAS})
 _ENDS = ("finish_reason", "stop_reason", "done_reason", "stopReason")
 """Keys under which a class says that the reply is complete."""
@@ -32,61 +34,74 @@ _ENDS = ("finish_reason", "stop_reason", "done_reason", "stopReason")
 class StreamNotes:
     """What is known of one stream so far. Mutable."""
 
-    def __init__(self, origin: Origin, report: Report, *, sealed: bool, known: Known | None = None) -> None:
+    def __init__(
+        self,
+        origin: Origin | None,
+        *,
+        later: bool,
+        report: Report | None = None,
+        known: Known | None = None,
+        answered: Callable[[AIMessage], Origin | None] | None = None,
+    ) -> None:
+        """Starts a stream.
+
+        Args:
+            origin: who is called; None where only the whole reply can tell (`answered`), or nobody can: then no mark.
+            later: mark the last chunk, not the first with reasoning: half of something sealed may be in between.
+            report: to be told on the chunk that ends the reply.
+            known: the store that notes the payloads.
+            answered: asked for the origin once the reply is whole.
+        """
         self._origin = origin
+        self._host = "custom:unpredicted" if origin is None else origin.host
         self._report = report
-        self._sealed = sealed
+        self._later = later or origin is None
         self._known = known
+        self._answered = answered
         self._chunks: list[AIMessageChunk] = []
-        self._raw: Collector | None = None
+        self._raw: ChatStream | None = None
         self._found = self._marked = self._complete = False
 
     def passes(self, generation: ChatGenerationChunk) -> ChatGenerationChunk:
         """The chunk as it goes to the caller: the same object, with what is to be on it."""
         message = generation.message
         if isinstance(message, AIMessageChunk):
-            fail_closed(self._origin.host, lambda: self._note(generation, message), lambda: None)
+            fail_closed(self._host, lambda: self._note(generation, message), lambda: None)
         return generation
 
     def _note(self, generation: ChatGenerationChunk, message: AIMessageChunk) -> None:
         delta = message.additional_kwargs.pop(DELTA, None)
         if delta is not None:
-            self._raw = self._raw or Collector(self._origin, form="chat", known=self._known)
+            self._raw = self._raw or ChatStream(0)
             self._raw.feed({"choices": [{"index": 0, "delta": delta}]})
-            self._found = True
-        message.additional_kwargs.pop(MARK, None)
+        message.additional_kwargs.pop(MARK, None)  # one that came with the reply is somebody else's word
         self._chunks.append(message)
         found = _holds_reasoning(message)
-        self._found = self._found or found
-        if found and not self._sealed and not self._marked:
-            self._mark(message)
+        self._found = self._found or found or delta is not None
+        if found and not self._later and self._origin is not None and not self._marked:
+            message.additional_kwargs[MARK] = to_mark(self._origin)
+            self._marked = True
         if not self._complete and _ends(generation):
-            self._complete = True
-            tell(message, self._report)
-            if self._found:
-                self._finish(message)
-
-    def _mark(self, message: AIMessageChunk) -> None:
-        mark_chunk(message, self._origin)
-        self._marked = True
+            self._finish(message)
 
     def _finish(self, message: AIMessageChunk) -> None:
-        """The stream has ended: the mark, and the lists that only now are whole."""
-        whole: dict[str, Any] | None = None
+        """The reply is complete: the report, the lists that only now are whole, and the mark."""
+        self._complete = True
+        if self._report is not None:
+            tell(message, self._report)
         if self._raw is not None:
             self._raw.feed({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
-            whole = self._raw.result()
-        if whole is not None:
+            whole = self._raw.result() or {}
             message.additional_kwargs.update({key: whole[key] for key in LISTS if key in whole})
-            extras = {
-                call.get("id"): call["extra_content"]
-                for call in whole.get("tool_calls") or ()
-                if "extra_content" in call
-            }
+            extras = {call.get("id"): call[EXTRA] for call in whole.get("tool_calls") or () if EXTRA in call}
             if extras:
                 message.additional_kwargs[TOOL_EXTRAS] = extras
-        if not self._marked:
-            self._mark(message)
+        if not self._found or self._marked:
+            return
+        origin = self._origin if self._answered is None else self._answered(_sum(self._chunks))
+        if origin is not None:
+            message.additional_kwargs[MARK] = to_mark(origin)
+            self._origin, self._marked = origin, True
 
     def closes(self) -> ChatGenerationChunk | None:
         """What is still to be said once the stream has ended by itself; None for nothing."""
@@ -95,17 +110,17 @@ class StreamNotes:
         last: ChatGenerationChunk | None = None
         if not self._complete:
             message = AIMessageChunk(content="")
-            tell(message, self._report)
-            self._finish(message)
+            fail_closed(self._host, lambda: self._finish(message), lambda: None)
+            self._chunks.append(message)
             last = ChatGenerationChunk(message=message)
-        fail_closed(self._origin.host, self._remember, lambda: None)
+        if self._marked and self._origin is not None:
+            origin = self._origin
+            fail_closed(self._host, lambda: mark_reply(_sum(self._chunks), origin, self._known), lambda: None)
         return last
 
-    def _remember(self) -> None:
-        whole = self._chunks[0]
-        if len(self._chunks) > 1:
-            whole = whole + self._chunks[1:]
-        capture_safely(whole, self._origin, form="langchain", known=self._known)
+
+def _sum(chunks: list[AIMessageChunk]) -> AIMessageChunk:
+    return chunks[0] + chunks[1:] if len(chunks) > 1 else chunks[0].model_copy(deep=True)
 
 
 def _holds_reasoning(message: AIMessage) -> bool:

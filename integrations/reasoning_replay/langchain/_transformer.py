@@ -203,7 +203,7 @@ class _Marks:
         self._labels = transformer._labels
         self._known = transformer._known
         self._origin: Origin = origin_of(target)
-        self._notes: StreamNotes | None = StreamNotes(self._origin, sealed=transformer._sealed, known=self._known)
+        self._notes: StreamNotes | None = StreamNotes(self._origin, later=transformer._sealed, known=self._known)
 
     def feed(self, given: Any) -> Any:
         """The reply, or a chunk of it, with what is to be on it."""
