@@ -1,0 +1,44 @@
+"""LiteLLM reaches the native hosts as it is, with nothing of ours, and what it keeps of a reply is taken."""
+
+import pytest
+
+litellm = pytest.importorskip("litellm")
+
+from wire_client import MANUAL, TOOLS
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # LiteLLM warns by the dozen
+KEYS = {"aws_access_key_id": "x", "aws_secret_access_key": "y", "aws_region_name": "us-east-1"}
+CALLS = {
+    "gemini": ("gemini/", {"api_key": "k", "reasoning_effort": "low"}),
+    "bedrock": ("bedrock/converse/", {**KEYS, "max_tokens": 4096, "thinking": MANUAL}),
+}
+
+
+def said(host, messages, *, stream):
+    prefix, more = CALLS[host.kind]
+    reply = litellm.completion(
+        model=prefix + host.model,
+        messages=messages,
+        tools=TOOLS,
+        stream=stream,
+        api_base=host.url,
+        num_retries=0,
+        **more,
+    )
+    reply = litellm.stream_chunk_builder(list(reply)) if stream else reply
+    return reply.choices[0].message.model_dump()
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("kind", sorted(CALLS))
+def test_litellm_reaches_the_host_and_is_taken_over_two_turns(strict_hosts, kind, stream):
+    host, messages = strict_hosts(kind), []
+    for question in ("How is it?", "And tomorrow?"):
+        messages.append({"role": "user", "content": question})
+        for _ in range(3):
+            messages.append(said(host, messages, stream=stream))
+            calls = messages[-1].get("tool_calls") or []
+            messages += [{"role": "tool", "tool_call_id": call["id"], "content": "3C"} for call in calls]
+
+    assert (6, []) == (len(host.requests), host.refusals)
+    assert [] == host.lost()
