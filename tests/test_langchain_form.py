@@ -367,3 +367,16 @@ def test_the_first_drop_for_unknown_origin_warns_once(caplog):
         planned(history("text beside"), **TARGETS["chat"])
     assert len(caplog.records) == 1
     assert "adopt(messages, origin)" in caplog.text
+
+
+def test_a_call_that_chunk_merging_put_into_a_text_block_goes_from_there():
+    block = {"type": "text", "text": "hi", "id": "call_1", "name": "look", "args": {}}
+    messages = [lc.HumanMessage("go"), lc.AIMessage([block], tool_calls=CALLS)]
+    plan = planned(messages, **TARGETS["responses"])
+    assert plan.messages[1].content == [{"type": "text", "text": "hi"}]
+
+
+def test_a_null_refusal_beside_v1_blocks_goes():
+    kwargs = {"refusal": None}
+    messages = [lc.HumanMessage("go"), lc.AIMessage([{"type": "text", "text": "hi"}], additional_kwargs=kwargs)]
+    assert planned(messages, **TARGETS["responses"]).messages[1].additional_kwargs == {}

@@ -140,6 +140,19 @@ def without_seals(block: Mapping[str, Any]) -> dict[str, Any]:
     return left
 
 
+_OF_A_CALL = ("name", "args")
+
+
+def is_melted(block: object) -> bool:
+    """Whether langchain-core's merging of v1 chunks has put a call into a block of text (1.8.3; `tool_calls` has it)."""
+    return isinstance(block, Mapping) and block.get("type") == "text" and any(key in block for key in _OF_A_CALL)
+
+
+def without_call(block: Mapping[str, Any]) -> dict[str, Any]:
+    """The block of text without the call in it."""
+    return {key: value for key, value in block.items() if key not in (*_OF_A_CALL, "id")}
+
+
 def is_item_id(value: object) -> bool:
     """Whether an id names an item of the Responses API, which only its host knows."""
     return isinstance(value, str) and value.startswith(_IDS)

@@ -20,8 +20,10 @@ from ._langchain_blocks import (
     THINKING,
     holds_item_id,
     is_item_id,
+    is_melted,
     reasoning_in,
     seals_of,
+    without_call,
     without_item_id,
     without_seals,
 )
@@ -286,8 +288,14 @@ def _without_blocks(copy: _Copy, *, only_readable: bool = False) -> None:
     ]
 
 
+def _without_calls(copy: _Copy) -> None:
+    copy.blocks = [without_call(block) if is_melted(block) else block for block in copy.blocks or ()]
+
+
 _SPARE: dict[str, Step] = {
     "function_call": _without_key("function_call"),
+    "refusal": _without_key("refusal"),  # a null one makes langchain-core take v1 for its old format: calls go twice
+    "content.melted": _without_calls,
     "content.copy": _without_copies,
     "content.thinking": _without_blocks,
 }

@@ -16,7 +16,7 @@ from .._history import History, HistoryError, Message, Part, StartsTurn
 from .._origin import MARK, from_mark_id, mark_id
 from . import PSF, TURN, Form, Messages, canonical, shape_value, stated_turn
 from ._carriers import BY_NAME, PSF_CARRIERS, SEALED, STRINGS, THOUGHT, codes_of, part_of
-from ._langchain_blocks import ITEM, holds_item_id, is_item_id, reasoning_in, seals_of
+from ._langchain_blocks import ITEM, holds_item_id, is_item_id, is_melted, reasoning_in, seals_of
 from ._langchain_write import FIELD, IDS, SIGNATURES, TOOL_EXTRAS, WIRE, Edited, strip, write
 from ._turns import last_start
 
@@ -105,6 +105,8 @@ def _assistant(index: int, row: Mapping[str, Any]) -> Message:
         within, lead, hidden, copied = _within(content, kwargs)
         codes += within
         spare += copied
+        if "refusal" in kwargs and kwargs["refusal"] is None:
+            spare += ("refusal",)
     elif not isinstance(content, str):
         raise HistoryError(f"messages[{index}].content: a {type(content).__name__}; allowed: a string or a list")
     if _names_items(row, kwargs, content):
@@ -187,13 +189,14 @@ def _within(content: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Cod
     """
     codes: list[Code] = []
     lead = hidden = 0
-    copied = False
+    copied = melted = False
     beside = any(isinstance(kwargs.get(key), str) for key in STRINGS) or "thinking_blocks" in kwargs
     for item, block in enumerate(content):
         found = reasoning_in(block)
         if found is None:
             if len(seals_of(block)):
                 codes.append(("content.extra", item, "opaque"))
+            melted = melted or is_melted(block)
             continue
         lead += hidden == item
         hidden += 1
@@ -201,7 +204,7 @@ def _within(content: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Cod
             copied = True
         else:
             codes.append((found.carrier, item, found.code))
-    return codes, lead, hidden, (("content.copy",) if copied else ())
+    return codes, lead, hidden, (*(("content.copy",) if copied else ()), *(("content.melted",) if melted else ()))
 
 
 def _names_items(row: Mapping[str, Any], kwargs: Mapping[str, Any], content: Any) -> bool:

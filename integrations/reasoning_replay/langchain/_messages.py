@@ -110,6 +110,8 @@ def write_wire(rows: list[dict[str, Any]], planned: list[BaseMessage]) -> None:
             _put(row, message, kwargs)
         if isinstance(message.content, list):
             _put_chunks(row, message.content)
+        if isinstance(row.get("content"), list):
+            row["content"] = [_part(block) for block in row["content"] if not _is_call(block)]
         if planned.plan is None and MARK in kwargs:
             row[PSF] = {MARK: kwargs[MARK]}
 
@@ -138,6 +140,24 @@ def _put(row: dict[str, Any], message: AIMessage, kwargs: Mapping[str, Any]) -> 
         for call in row.get("tool_calls") or ():
             if call.get("id") in extras:
                 call["extra_content"] = extras[call["id"]]
+
+
+def _is_call(block: Any) -> bool:
+    """Whether a block is a call of another dialect's shape; the call stands in `tool_calls` as well."""
+    return isinstance(block, Mapping) and block.get("type") in _CALLS
+
+
+_CALLS = frozenset({"tool_use", "tool_call", "tool_call_chunk", "function_call", "input_json_delta"})
+_OF_TEXT = frozenset({"type", "text", "cache_control"})
+
+
+def _part(block: Any) -> Any:
+    """A text part as chat hosts know it: some refuse the other keys that LangChain's blocks have."""
+    if isinstance(block, str):
+        return {"type": "text", "text": block}
+    if isinstance(block, Mapping) and block.get("type") == "text" and not _OF_TEXT.issuperset(block):
+        return {key: value for key, value in block.items() if key in _OF_TEXT}
+    return block
 
 
 def _plain(block: Any) -> Any:
