@@ -22,16 +22,21 @@ def capture(
 
 @overload
 def capture(
+    reply: Any, origin: Origin, *, form: Literal["responses"], choice: int = 0, known: Known | None = None
+) -> list[dict[str, Any]]: ...
+
+
+@overload
+def capture(
     reply: Any, origin: Origin, *, form: str | None = None, choice: int = 0, known: Known | None = None
 ) -> dict[str, Any]: ...
 
 
-def capture(
-    reply: Any, origin: Origin, *, form: str | None = None, choice: int = 0, known: Known | None = None
-) -> Any:
+def capture(reply: Any, origin: Origin, *, form: str | None = None, choice: int = 0, known: Known | None = None) -> Any:
     """The assistant message of a reply, marked if it brought reasoning, ready to be appended to the history.
 
-    A dict; in the form `langchain` a message of the class that was given.
+    A dict; in the form `langchain` a message of the class that was given; in the Responses dialect the list of its
+    items, each with the mark (say `form="responses"` to have the type checker know).
 
     Args:
         reply: a whole reply (dict or SDK object), or its message alone.
@@ -44,12 +49,23 @@ def capture(
         HistoryError: not a reply of this form, or a field of the wrong type.
     """
     shape = form_for(form, origin.dialect)
-    found = _captured(shape.read(reply, choice), origin, shape, default_store() if known is None else known)
+    store = default_store() if known is None else known
+    found = _captured(shape.read(reply, choice), origin, shape, store)
+    _note_names(shape.names(reply), origin, store)
     return found if shape.back is None else shape.back(reply, found)
 
 
-def _captured(message: dict[str, Any], origin: Origin, form: Form, known: Known) -> dict[str, Any]:
-    return form.mark(message, to_mark(origin)) if note_parts(message, origin, form, known) else message
+def _captured(message: Any, origin: Origin, form: Form, known: Known) -> Any:
+    """The message with its mark, or every item of a run with it; as it is where it brought no reasoning."""
+    if not isinstance(message, list):
+        return form.mark(message, to_mark(origin)) if note_parts(message, origin, form, known) else message
+    noted = [note_parts(item, origin, form, known) for item in message]
+    return [form.mark(item, to_mark(origin)) for item in message] if any(noted) else message
+
+
+def _note_names(names: tuple[str, ...], origin: Origin, known: Known) -> None:
+    for name in names:
+        known.note(digest(name), origin)
 
 
 def note_parts(message: Mapping[str, Any], origin: Origin, form: Form, known: Known) -> bool:
@@ -89,12 +105,19 @@ class Collector:
             fail_closed(self._origin.host, lambda: stream.feed(chunk), self._give_up)
 
     def result(self) -> dict[str, Any] | None:
-        """The assistant message so far, marked if it brought reasoning; None while nothing has come."""
-        return fail_closed(self._origin.host, self._result, lambda: None)
+        """The assistant message so far, marked if it brought reasoning; None while nothing has come.
 
-    def _result(self) -> dict[str, Any] | None:
+        In the Responses dialect a list of items, as `capture` gives it.
+        """
+        found: dict[str, Any] | None = fail_closed(self._origin.host, self._result, lambda: None)
+        return found
+
+    def _result(self) -> Any:
         message = None if self._stream is None else self._stream.result()
-        return None if message is None else _captured(message, self._origin, self._form, self._known)
+        if message is None:
+            return None
+        _note_names(getattr(self._stream, "names", ()), self._origin, self._known)
+        return _captured(message, self._origin, self._form, self._known)
 
     def _give_up(self) -> None:
         self._stream = None

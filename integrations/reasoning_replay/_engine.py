@@ -25,6 +25,10 @@ BLOCKS = frozenset({"thinking_blocks", "content.thinking"})
 TAKEN: dict[str, frozenset[str]] = {"anthropic": BLOCKS | {"content.extra"}}
 """Dialect → carriers that can reach its wire. Absent: all; in the chat dialect the rule's `write` says it."""
 
+REFERENCES = frozenset({"item_reference"})
+"""Carriers that are but the name of what a host stored: with one of unknown origin nothing leaves, and without it an
+answer may lack its call."""
+
 ORDERED: dict[str, tuple[str, str]] = {"anthropic": ("thinking_blocks", "content.thinking")}
 """Dialect whose wire keeps blocks in order → the carrier that loses the order, and the one that keeps it."""
 
@@ -159,7 +163,12 @@ def _judge(part: Part, case: _Case, *, inside: bool, scoped: bool) -> Act:
 
 
 CHECKS: tuple[tuple[str, Callable[[Part, _Case], bool]], ...] = (
-    ("unknown_origin", lambda part, case: part.origins is None and case.policy.unknown_origin == "drop"),
+    (
+        "unknown_origin",
+        lambda part, case: (
+            part.origins is None and case.policy.unknown_origin == "drop" and part.carrier not in REFERENCES
+        ),
+    ),
     (
         "foreign",
         lambda part, case: not any(case.returns(part, sealed=sealed) for sealed in (False, part.kind != "text")),

@@ -30,7 +30,7 @@ class Stream(Protocol):
     """A stream put together. Mutable: it holds what has arrived so far."""
 
     def feed(self, chunk: Any) -> None: ...
-    def result(self) -> dict[str, Any] | None: ...
+    def result(self) -> Any: ...
 
 
 class Form(NamedTuple):
@@ -45,8 +45,8 @@ class Form(NamedTuple):
     """The planned messages: the very same list where nothing changes, sharing every unchanged message."""
     strip: Callable[[Messages, str | None], list[Any]]
     """For the fallback: every carrier gone; the string, where given, put where a chat host demands the field."""
-    read: Callable[[Any, int], dict[str, Any]]
-    """A whole reply and the number of a choice → the assistant message in this form."""
+    read: Callable[[Any, int], Any]
+    """A whole reply and the number of a choice → the assistant message in this form, or the list of its items."""
     mark: Callable[[Mapping[str, Any], dict[str, Any]], dict[str, Any]]
     """A message and a mark → the message with the mark beside all reasoning that has none."""
     stream: Callable[[int], Stream]
@@ -55,6 +55,8 @@ class Form(NamedTuple):
     """What the caller gave → mappings, one a message. Raises HistoryError for what is no list of messages."""
     back: Callable[[Any, Mapping[str, Any]], Any] | None = None
     """The message that was given and its edited row → the planned message. None: the row is the message."""
+    names: Callable[[Any], tuple[str, ...]] = lambda reply: ()
+    """A reply → payloads of the names under which its host keeps it and its items."""
 
 
 @cache
@@ -70,8 +72,14 @@ def form_of(name: str) -> Form:
     return forms[name]
 
 
-_MODULES = {"chat": "chat", "litellm": "chat", "anthropic": "anthropic", "langchain": "langchain"}
-_OWN_FORMS = {"chat": "chat", "anthropic": "anthropic"}
+_MODULES = {
+    "chat": "chat",
+    "litellm": "chat",
+    "anthropic": "anthropic",
+    "responses": "responses",
+    "langchain": "langchain",
+}
+_OWN_FORMS = {"chat": "chat", "anthropic": "anthropic", "responses": "responses"}
 """Dialect → the form it is written in when none is named."""
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from .._history import Part
 from . import PSF, as_mapping, canonical, plain, shape_value
+from ._envelopes import inside, name_payload
 
 Codes = tuple[tuple[int, str], ...]
 """Item and code of each part in a list carrier."""
@@ -107,13 +108,13 @@ def block_payload(block: Any) -> str:
     """What identifies a thinking block: its text, and its signature where there is one."""
     kind = block.get("type") if isinstance(block, Mapping) else None
     if kind == "redacted_thinking":
-        return f"\0{block.get('data')}"
+        return f"\0{inside(str(block.get('data')))}"
     if kind == "reasoning" and not _holds_seal(block):
         return _reasoning_text(block)
     if kind != "thinking":
         return f"\0{canonical(block)}"
     text, signature = text_of(block.get("thinking")), _signature(block)
-    return text if signature is None else f"{text}\0{signature}"
+    return text if signature is None else f"{text}\0{inside(signature)}"
 
 
 def detail_code(detail: object) -> str:
@@ -134,8 +135,47 @@ def _detail_payload(detail: Any) -> str:
     return f"{text}\0{detail['signature']}" if code in ("signed", "hollow") else text
 
 
-def _item_code(item: object) -> str:
-    return "signed" if isinstance(item, Mapping) and item.get("encrypted_content") is not None else "text"
+def item_code(item: object) -> str:
+    """The code of an item of the Responses API that holds reasoning, or stands for messages that are gone.
+
+    Its own text (`content`, of open models) can be read by whoever has it; a summary without the sealed content is but
+    a name of what the host stored.
+    """
+    if not isinstance(item, Mapping):
+        return "opaque"
+    if item_seal(item) is None and shape_value(text_of(item.get("content"))) == "text":
+        return "text"
+    return "signed" if item_text(item) != "" else "hollow"
+
+
+def item_seal(item: Mapping[str, Any]) -> str | None:
+    """What only its host can open in an item; None for nothing, or a blank (llama.cpp sends one)."""
+    found = next((item[key] for key in ITEM_SEALS if item.get(key) not in (None, "")), None)
+    return found if found is None or isinstance(found, str) else canonical(found)
+
+
+ITEM_SEALS = ("encrypted_content", "signature")
+"""`signature`: OpenRouter's items (its SDK 1.3.19 `ReasoningItem`)."""
+
+
+def item_text(item: Mapping[str, Any]) -> str:
+    """All that can be read of an item."""
+    return "".join(text_of(item.get(key)) for key in ("summary", "content"))
+
+
+def item_payload(item: Any) -> str:
+    """What identifies an item of reasoning: its text and what is sealed, else its own text, else its id.
+
+    Equal to that of the block that LiteLLM or LangChain makes of it.
+    """
+    if not isinstance(item, Mapping):
+        return f"\0{canonical(item)}"
+    text, seal, identity = item_text(item), item_seal(item), item.get("id")
+    if seal is not None:
+        return f"{text}\0{inside(seal)}"
+    if item_code(item) == "text":
+        return text
+    return f"{text}{name_payload(identity)}" if isinstance(identity, str) else f"{text}\0"
 
 
 def signature_of(call: object) -> str | None:
@@ -205,7 +245,7 @@ class ListCarrier(NamedTuple):
 LISTS = (
     ListCarrier("reasoning_details", "reasoning_details", detail_code, _detail_payload),
     ListCarrier("thinking_blocks", "thinking_blocks", _dedicated_code, block_payload),
-    ListCarrier("reasoning_items", "reasoning_items", _item_code, canonical),
+    ListCarrier("reasoning_items", "reasoning_items", item_code, item_payload),
     ListCarrier("content.thinking", "content", block_code, block_payload),
     ListCarrier("content.extra", "content", extra_code, _extra_payload),
     ListCarrier(
