@@ -144,6 +144,17 @@ def test_what_is_wrapped_in_base64_once_more_is_found_all_the_same(strict_hosts,
     assert [0, 0, 1, 1, 2, 2] == sorted(f.request for f in foreign_bytes([first, second]) if f.at is second)
 
 
+@pytest.mark.leaks(reason="sealed bytes are written out and sent to another host on purpose")
+def test_bytes_that_are_written_out_are_found_all_the_same(strict_hosts):
+    first, second = strict_hosts("bedrock"), strict_hosts("unknown")
+    sent = one_step(first, think("t"), sealed(), call())[1]["content"][1]["reasoningContent"]["redactedContent"]
+    data = base64.b64decode(sent)
+    for text in (str(data), data.decode("latin-1"), base64.b64encode(b"x" + data).decode()):
+        ask(second, [{"role": "user", "content": text}])
+
+    assert [0, 1, 2] == [f.request for f in foreign_bytes([first, second])]
+
+
 def test_signatures_stay_valid_over_a_reset(bedrock):
     history = one_step(bedrock)
     bedrock.reset()

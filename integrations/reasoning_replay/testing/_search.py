@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import binascii
 import re
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
@@ -51,13 +53,19 @@ def carries(raw: bytes, word: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _forms(word: str) -> tuple[bytes, ...]:
-    """A word, and how it looks inside base64 at each of the three places where a byte can begin.
+    """A word and, if it is base64, the bytes under it: each as it is, and inside base64 wherever a byte can begin there.
 
     What the neighbours of the word decide is cut off. Both alphabets agree on the words that are issued here.
     """
-    text = word.encode()
-    inside = [b64encode(bytes(shift) + text)[-(-shift * 8 // 6) : (shift + len(text)) * 8 // 6] for shift in range(3)]
-    return (text, *inside)
+    texts = [word.encode()]
+    with suppress(binascii.Error):
+        texts.append(b64decode(word, validate=True))
+    inside = [
+        b64encode(bytes(shift) + text)[-(-shift * 8 // 6) : (shift + len(text)) * 8 // 6]
+        for text in texts
+        for shift in range(3)
+    ]
+    return (*texts, *inside)
 
 
 @dataclass(frozen=True, slots=True)
