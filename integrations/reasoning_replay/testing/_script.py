@@ -122,12 +122,15 @@ def call(name: str = "get_weather", *, id: str | _Auto = AUTO, **arguments: Any)
 
 
 def agent(steps: int) -> Callable[[Turn], Reply]:
-    """The default model: `steps` times reasoning and a call, then reasoning and an answer."""
+    """The default model: `steps` times reasoning and a call, then reasoning and an answer.
+
+    No two calls have the same arguments: where clients leave ids out, a reply is known by them.
+    """
 
     def answer(turn: Turn) -> Reply:
         lead: tuple[Part, ...] = (Think(),) if turn.thinking else ()
         if turn.tools and turn.step < steps:
-            return Reply((*lead, Call(arguments={"city": f"Oslo-{turn.step + 1}"})))
+            return Reply((*lead, Call(arguments={"city": f"Oslo-{turn.step + 1}-{secrets.token_hex(3)}"})))
         return Reply((*lead, Text()))
 
     return answer
