@@ -211,7 +211,7 @@ def test_ollama_streams_lines_unless_told_not_to(strict_hosts):
 
     assert "application/x-ndjson" == response.headers["content-type"]
     assert [False] * (len(lines) - 1) + [True] == [line["done"] for line in lines]
-    assert {"city": "Oslo-1"} == lines[-2]["message"]["tool_calls"][0]["function"]["arguments"]
+    assert lines[-2]["message"]["tool_calls"][0]["function"]["arguments"]["city"].startswith("Oslo-1-")
 
 
 def test_ollama_thinks_unless_told_not_to(strict_hosts):
