@@ -22,6 +22,8 @@ MIXINS: dict[str, tuple[str, str]] = {
     "mistral": ("_hooks_chat", "MistralHooks"),
     "ollama": ("_hooks_ollama", "OllamaHooks"),
     "litellm": ("_hooks_litellm", "LiteLLMHooks"),
+    "anthropic": ("_hooks_blocks", "AnthropicHooks"),
+    "gemini": ("_hooks_blocks", "GeminiHooks"),
 }
 """Family -> module and class."""
 
