@@ -144,7 +144,7 @@ _OF_A_CALL = ("name", "args")
 
 
 def is_melted(block: object) -> bool:
-    """Whether langchain-core's merging of v1 chunks has put a call into a block of text (1.8.3; `tool_calls` has it)."""
+    """Whether langchain-core 1.8.3, merging v1 chunks, has put a call into a block of text; `tool_calls` has it too."""
     return isinstance(block, Mapping) and block.get("type") == "text" and any(key in block for key in _OF_A_CALL)
 
 

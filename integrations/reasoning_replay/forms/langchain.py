@@ -113,12 +113,14 @@ def _assistant(index: int, row: Mapping[str, Any]) -> Message:
         codes.append((IDS, None, "opaque"))
     if called and any(THOUGHT in call["id"] for call in calls if call.get("id") is not None):  # type: ignore[union-attr]
         codes.append(("tool_calls.id", None, "opaque"))
+    visible = called or len(content) > hidden
+    return _shape(("assistant", _identity(kwargs), tuple(codes), called, visible, spare, lead, content == []))
+
+
+def _identity(kwargs: Mapping[str, Any]) -> str | None:
+    """The id of our mark, else of the one that our LiteLLM callback has put into LiteLLM's field."""
     identity = mark_id(kwargs.get(MARK))
-    if identity is None and PSF in kwargs:  # LiteLLM's callback has marked it
-        identity = mark_id((kwargs[PSF] or {}).get(MARK))
-    return _shape(
-        ("assistant", identity, tuple(codes), called, called or len(content) > hidden, spare, lead, content == [])
-    )
+    return mark_id((kwargs[PSF] or {}).get(MARK)) if identity is None and PSF in kwargs else identity
 
 
 def _shape(facts: tuple[Any, ...]) -> Message:
