@@ -380,3 +380,13 @@ def test_a_null_refusal_beside_v1_blocks_goes():
     kwargs = {"refusal": None}
     messages = [lc.HumanMessage("go"), lc.AIMessage([{"type": "text", "text": "hi"}], additional_kwargs=kwargs)]
     assert planned(messages, **TARGETS["responses"]).messages[1].additional_kwargs == {}
+
+
+def test_blocks_that_chatlitellm_keeps_beside_the_content_lead_the_message():
+    """Else Claude's guard would switch thinking off in its own tool loop."""
+    request = {**TOOLS, "thinking": {"type": "enabled", "budget_tokens": 2048}, "max_tokens": 4096}
+    claude = {"host": "https://api.anthropic.com", "model": "claude-sonnet-4-5", "dialect": "anthropic"}
+    origin = Origin(claude["host"], model=claude["model"], dialect="anthropic")
+    plan = planned(history("litellm blocks", origin), **claude, request=request)
+    assert plan.request is request
+    assert plan.messages[1].additional_kwargs["thinking_blocks"]

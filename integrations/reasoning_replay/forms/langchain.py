@@ -146,6 +146,8 @@ def _made(
     parts = tuple(part_of(carrier, item, code) for carrier, item, code in codes)
     if origin is not None:
         parts = tuple(part._replace(marked=True, origins=frozenset({origin})) for part in parts)
+    if not any(part.carrier.startswith("content.") for part in parts):  # ChatLiteLLM keeps blocks beside the content
+        lead = sum(part.carrier == "thinking_blocks" for part in parts)
     return Message(role, called, visible, parts, spare, lead, null)
 
 
