@@ -109,6 +109,19 @@ def test_what_google_s_sdk_sends_back_is_taken_over_two_turns(strict_hosts, kind
     assert b"-__-" in host.last.raw, "the SDK writes the other alphabet"
 
 
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+def test_a_chat_of_google_s_sdk_which_keeps_every_chunk_as_a_content_is_taken(strict_hosts, stream):
+    host = strict_hosts("gemini", script=[Reply(STEP), Reply(ANSWER)] * 2)
+    chat = google(host).chats.create(model=host.model, config=CONFIG)
+    for question in ("q", "And tomorrow?"):
+        said = question
+        for _ in range(2):
+            replies = list(chat.send_message_stream(said)) if stream else [chat.send_message(said)]
+            said = [part for reply in replies for part in results_for(reply.candidates[0].content).parts]
+
+    assert (4, [], []) == (len(host.requests), host.refusals, host.lost())
+
+
 def test_google_s_sdk_raises_the_host_s_own_words(strict_hosts):
     host = strict_hosts("gemini")
     content = said_by_google(host, "q", stream=False)

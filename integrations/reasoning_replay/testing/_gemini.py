@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, Final
 
 from ._claude_case import Case
@@ -128,17 +129,21 @@ def shape(case: Case, words: Words, options: Mapping[str, Any]) -> str | None:
 
 
 def order(case: Case, words: Words, options: Mapping[str, Any]) -> str | None:
-    """The model's calls all come before their results: FC1 FC2 FR1 FR2, as many as there were calls."""
-    contents = contents_of(case.body)
-    for before, here in zip([None, *contents], contents, strict=False):
-        results = sum(is_result(part) for part in parts_of(here))
-        calls = sum(is_call(part) for part in parts_of(before or {}))
+    """The model's calls all come before their results: FC1 FC2 FR1 FR2, as many as there were calls.
+
+    Neighbours of one role count as one content: Google's SDK keeps every chunk of a stream as a content of its own.
+    """
+    runs = [
+        [place.body for place in run] for _, run in groupby(places(case.body), key=lambda place: place.role == "model")
+    ]
+    for before, here in zip([[], *runs], runs, strict=False):
+        results, calls = sum(map(is_result, here)), sum(map(is_call, before))
+        if any(map(is_call, here)) and not before:
+            return CALL_PLACE
         if results and not calls:
             return RESULT_PLACE
         if calls and results != calls:
             return RESULT_COUNT
-        if any(is_call(part) for part in parts_of(here)) and (before is None or before.get("role") == "model"):
-            return CALL_PLACE
     return None
 
 

@@ -57,6 +57,17 @@ def contents_of(body: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [content for content in contents if isinstance(content, dict)] if isinstance(contents, list) else []
 
 
+def rows_of(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The contents, what the model said at a stretch as one: Google's SDK keeps each chunk of a stream as a content."""
+    rows: list[dict[str, Any]] = []
+    for content in contents_of(body):
+        if rows and is_model(content) and is_model(rows[-1]):
+            rows[-1] = {**rows[-1], "parts": [*parts_of(rows[-1]), *parts_of(content)]}
+        else:
+            rows.append(content)
+    return rows
+
+
 def parts_of(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The parts of one content."""
     parts = content.get("parts")
