@@ -229,6 +229,7 @@ OTHER = Row(
     ),
     models=("model_name", "model", "model_id"),
     facts=_CHAT,
+    safe=False,
 )
 """Any other chat model: what it answers with is filtered and marked, what it drops stays dropped."""
 _BY_NAME = {row.name: row for row in ROWS}

@@ -18,7 +18,7 @@ from .._known import Known, default_store
 from .._origin import MARK, Origin, OriginError, path_of, to_mark
 from .._plan import Plan
 from .._rules import Policy
-from ..forms import PSF, digest, form_of
+from ..forms import PSF, TURN, digest, form_of
 from ..forms._carriers import SEALED, STRINGS
 from ..forms._langchain_blocks import reasoning_in
 from ..forms._langchain_write import FIELD, TOOL_EXTRAS, WIRE, strip
@@ -28,6 +28,8 @@ LISTS = ("reasoning_details", "thinking_blocks", "reasoning_items")
 ON_WIRE = frozenset({*STRINGS, *SEALED, *LISTS})
 """Keys of a chat host's assistant message that hold reasoning."""
 _CHUNKS = "content.thinking"
+FAULTS = "langchain"
+"""What a fault of this integration is told under, where no host is known."""
 _FORM = form_of("langchain")
 
 
@@ -92,15 +94,23 @@ def write_wire(rows: list[dict[str, Any]], planned: list[BaseMessage]) -> None:
 
     Args:
         rows: the wire's messages, one for each of `planned`, or at least one for each of the assistant's.
-        planned: what the class was given. Not a `Planned`: all reasoning goes.
+        planned: what the class was given. Not a `Planned`: all reasoning goes, and on a fault too.
     """
+    _faults.fail_closed(FAULTS, lambda: _write(rows, planned), lambda: _empty(rows))
+
+
+def _empty(rows: list[dict[str, Any]]) -> None:
+    for row in rows:
+        _take_out(row)
+
+
+def _write(rows: list[dict[str, Any]], planned: list[BaseMessage]) -> None:
     wire = [row for row in rows if row.get("role") == "assistant"]
     replies = [message for message in planned if isinstance(message, AIMessage)]
     if not isinstance(planned, Planned) or len(wire) != len(replies):
-        for row in rows:
-            _take_out(row)
+        _empty(rows)
         if isinstance(planned, Planned):
-            _faults.report_fault(ValueError("wire messages are not aligned"), "langchain")
+            _faults.report_fault(ValueError("the class's wire messages are not one a message"), FAULTS)
         return
     for row, message in zip(wire, replies, strict=True):
         kwargs = message.additional_kwargs
@@ -208,6 +218,19 @@ def mark_reply(message: AIMessage, origin: Origin, known: Known | None = None) -
     kwargs.pop(MARK, None)  # one that came with the reply is somebody else's word
     if _capture.note_parts(message.__dict__, origin, _FORM, store):
         kwargs[MARK] = to_mark(origin)
+
+
+NOTES = frozenset({MARK, TURN, FIELD, TOOL_EXTRAS})
+"""Keys of `additional_kwargs` that are ours, and mean nothing to a host."""
+
+
+def without_notes(message: BaseMessage) -> BaseMessage:
+    """The message for a class of which nobody knows what it sends of `additional_kwargs`; itself where none is ours."""
+    kwargs = message.additional_kwargs
+    if NOTES.isdisjoint(kwargs):
+        return message
+    left = {key: value for key, value in kwargs.items() if key not in NOTES}
+    return message.model_copy(update={"additional_kwargs": left})
 
 
 def is_marked(message: AIMessage) -> bool:

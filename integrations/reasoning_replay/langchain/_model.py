@@ -23,14 +23,15 @@ from .._origin import MARK, Origin, from_mark
 from .._rules import Policy
 from ..forms import PSF
 from ._callback_below import active_callback
-from ._classes import answered_by, request_of, row_of, target_of
+from ._classes import Target, answered_by, request_of, row_of, target_of
 from ._hooks import mixin_of
-from ._messages import Planned, hand_over, mark_reply, origin_of, plan_messages
+from ._messages import FAULTS, Planned, hand_over, mark_reply, origin_of, plan_messages, without_notes
 from ._stream import StreamNotes
 from ._told import tell, tell_run
 from ._withheld import restored
 
 _BARE = "_reasoning_replay_bare"
+_UNREADABLE = "custom:unreadable"
 
 
 class Settings(NamedTuple):
@@ -49,16 +50,22 @@ class _Call:
         settings: Settings = model._reasoning_replay
         self.model = model
         self.known = settings.known
-        self.target = target_of(model, kwargs, asynchronous=asynchronous)
+        self.target = fail_closed(
+            FAULTS,
+            partial(target_of, model, kwargs, asynchronous=asynchronous),
+            lambda: Target(_UNREADABLE, "chat", None),
+        )
         given = restored(messages)
         below = active_callback() if row_of(type(model)).hooks == "litellm" else None
         if below is not None and self.target.url is None:  # a Router: the callback plans for each deployment it tries
             self.messages = Planned(given, None)
         else:
-            request = request_of(model, kwargs)
+            request = fail_closed(FAULTS, partial(request_of, model, kwargs), lambda: dict(kwargs))
             self.messages = plan_messages(
                 given, target=self.target, request=request, policy=settings.policy, known=settings.known
             )
+        if not row_of(type(model)).safe:
+            self.messages[:] = map(without_notes, self.messages)
         self.messages.call = self
         plan = self.messages.plan
         self.report = None if plan is None else plan.report
@@ -82,7 +89,7 @@ class _Call:
         for generation in result.generations:
             message = generation.message
             if isinstance(message, AIMessage):
-                fail_closed("langchain", partial(self._reply, message), lambda: None)
+                fail_closed(FAULTS, partial(self._reply, message), lambda: None)
         return result
 
     def _reply(self, message: AIMessage) -> None:
