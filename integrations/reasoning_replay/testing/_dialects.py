@@ -55,7 +55,7 @@ DIALECTS: Final[Mapping[str, Dialect]] = {
         whole=_responses_voice.response,
         events=_responses_voice.events,
         calls=_responses_case.calls,
-        thinking=lambda case: (case.body.get("reasoning") or {}).get("effort") != "none",
+        thinking=lambda case: _responses_case.settings_of(case.body).get("effort") != "none",
         rows=_responses_case.rows,
         is_said=lambda row: "items" in row,
         readable=_responses_case.readable,

@@ -35,6 +35,12 @@ def items_of(body: Row) -> list[dict[str, Any]]:
     return [item for item in given if isinstance(item, dict)] if isinstance(given, list) else []
 
 
+def settings_of(body: Row) -> Mapping[str, Any]:
+    """The parameter `reasoning`."""
+    given = body.get("reasoning")
+    return given if isinstance(given, Mapping) else {}
+
+
 def kind_of(item: Row) -> str:
     """The type of an item; a message may leave it out."""
     return str(item.get("type") or "message")

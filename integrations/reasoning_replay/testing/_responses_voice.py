@@ -16,6 +16,7 @@ from typing import Any, Final
 from ._claude_case import Case
 from ._dialect import Saying
 from ._law import matches
+from ._responses_case import settings_of
 from ._script import AUTO, Call, Part, Sealed, Summary, Text, Think, arguments_of, is_set
 from ._voices import cut
 
@@ -101,7 +102,7 @@ def _summary(text: str) -> dict[str, Any]:
 def response(saying: Saying) -> dict[str, Any]:
     """A whole reply."""
     body = saying.case.body
-    reasoning = {"effort": None, "summary": None, **(body.get("reasoning") or {})}
+    reasoning = {"effort": None, "summary": None, **settings_of(body)}
     head = {"id": f"resp_{secrets.token_hex(24)}", "object": "response", "created_at": CREATED, "status": "completed"}
     settings = {
         "background": False,
