@@ -5,12 +5,14 @@ import json
 import os
 import re
 import time
+from dataclasses import replace
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from reasoning_replay import rule_for
 from reasoning_replay._origin import DIALECTS, Origin, host_of
 from reasoning_replay._parse import parse
 from reasoning_replay._rules import (
@@ -23,7 +25,7 @@ from reasoning_replay._rules import (
     thinking_of,
     upstream_of,
 )
-from reasoning_replay.hosts import builtin
+from reasoning_replay.hosts import all_hosts, builtin
 
 MATRIX = Path(__file__).with_name("rules.matrix.txt")
 ON_DISK = {
@@ -735,6 +737,56 @@ def test_the_template_of_a_self_hosted_server_is_told_to_keep_what_it_would_drop
         rule = choose("gpu-7:8000", model, hint=hint).rule
         assert (rule.window, rule.write) == ("all", (write,))
         assert [switch.param for switch in rule.switch] == ([f"chat_template_kwargs.{param}"] if param else [])
+
+
+# --- hosts of models.dev's list
+
+
+def test_no_host_of_the_list_has_a_file_of_its_own_or_is_there_twice():
+    check(all_hosts())
+    assert all_hosts()[: len(builtin())] == builtin()
+    assert all_hosts() is all_hosts()
+
+
+LISTED = [host for host in all_hosts() if host not in builtin()]
+
+
+@pytest.mark.parametrize("host", LISTED, ids=lambda host: host.id)
+def test_a_listed_host_takes_what_the_list_says_and_anything_else_as_an_unknown_one(host):
+    *listed, rest = host.rules
+    unknown = next(file for file in builtin() if file.id == "unknown").rules[0]
+    assert listed
+    for rule in listed:
+        assert all(host_of(name) == name for name in host.hosts)
+        assert all(model == model.lower() and not set(model) & set("/*?[") for model in rule.models)
+        choice = select(all_hosts(), Origin(host.hosts[0], model=f"{host.id}/vendor/{rule.models[0].upper()}"), TOOLS)
+        assert (choice.host, choice.rule) == (host, rule)
+        assert (rule.host, rule.window, rule.requirement, rule.empty) == (host.id, "current_turn", "optional", "keep")
+        assert (rule.source, rule.confidence, len(rule.write)) == ((f"models.dev {host.id}",), "reported", 1)
+    assert host.router
+    assert replace(rest, host="unknown") == unknown
+    choice = select(all_hosts(), Origin(host.hosts[0], model="nobody/looked"), TOOLS)
+    assert choice.rule is rest
+
+
+@pytest.mark.parametrize(
+    ("url", "model", "hint", "write"),
+    [
+        ("https://api.tokenfactory.nebius.com/v1", "nebius/moonshotai/Kimi-K3", None, "reasoning_content"),
+        ("http://gw.corp.example", "moonshotai/Kimi-K3", "nebius", "reasoning_content"),
+        ("https://chat.d.run/v1", "public/minimax-m25", None, "reasoning_details"),
+        ("https://chat.d.run/v1", "public/deepseek-r1", None, "reasoning_content"),
+        ("https://api.tokenfactory.nebius.com/v1", "new-model", None, "same"),
+        ("https://nobody.example", "Kimi-K3", None, "same"),
+    ],
+)
+def test_the_list_names_the_key(url, model, hint, write):
+    rule = select(all_hosts(), Origin(url, model=model), TOOLS, hint=hint).rule
+    assert (rule.window, rule.write) == ("current_turn", (write,))
+
+
+def test_the_list_is_asked_by_the_doors():
+    assert rule_for("https://api.tokenfactory.nebius.com/v1", "kimi-k3").host == "nebius"
 
 
 # --- Z.ai, local servers, unknown hosts

@@ -22,7 +22,7 @@ from ._plan import MissingReasoning, Plan, Work
 from ._report import Report
 from ._rules import BadPolicy, Choice, Policy, Rule, disable_thinking, has_tools, holds_key, select, upstream_of
 from .forms import Form, digest, form_for, given_back
-from .hosts import builtin
+from .hosts import all_hosts
 
 
 def prepare(
@@ -108,7 +108,7 @@ def _prepare(
     if isinstance(known, Overlay):
         history = history.with_start_of(known.users, known.users_in_turn)
     used = history.calls_tools()
-    choice = select(builtin(), target, request, policy=policy, hint=hint, used_tools=used, path=path)
+    choice = select(all_hosts(), target, request, policy=policy, hint=hint, used_tools=used, path=path)
     draft = _engine.plan(history, choice, target, _reach(choice, policy), policy, request)
     if draft.missing is not None:
         choice, draft = _lacking(choice, draft, target, policy, hint, path)
@@ -152,7 +152,7 @@ def _lacking(
     if request is draft.request:
         return choice, draft
     used = draft.history.calls_tools()
-    off = select(builtin(), target, request, policy=policy, hint=hint, used_tools=used, path=path)
+    off = select(all_hosts(), target, request, policy=policy, hint=hint, used_tools=used, path=path)
     quiet = _engine.plan(draft.history, off, target, _reach(off, policy), policy, request)
     return off, quiet._replace(guards=(*draft.guards, "disabled", *quiet.guards))
 
@@ -339,5 +339,5 @@ def rule_for(
     _check(request, policy)
     target = Origin(host, dialect=dialect, model=model)
     used = request is None or has_tools(request)
-    choice = select(builtin(), target, request, policy=policy, hint=hint, used_tools=used, path=path_of(host))
+    choice = select(all_hosts(), target, request, policy=policy, hint=hint, used_tools=used, path=path_of(host))
     return choice.rule

@@ -1,18 +1,21 @@
 """The rule files: `builtin()` reads those of the library, `load_hosts` those of a caller.
 
-Here alone are rule files opened, and only when somebody asks. What they hold is checked by `_parse`.
+Here alone are rule files opened, and only when somebody asks. What they hold is checked by `_parse`. `all_hosts()` adds
+those of which no more is known than a list of models (`catalogue/`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
-from reasoning_replay._rules import Host, RuleError, check
+from reasoning_replay._rules import UNKNOWN, Host, RuleError, check
 
-__all__ = ["builtin", "load_hosts"]
+__all__ = ["all_hosts", "builtin", "load_hosts"]
 
 
 @cache
@@ -20,6 +23,42 @@ def builtin() -> tuple[Host, ...]:
     """The library's own rule files, read at the first call; the same tuple ever after."""
     found = {file.name: file.read_text("utf-8") for file in files(__name__).iterdir() if file.name.endswith(".toml")}
     return _read({f"hosts/{name}": text for name, text in found.items()}, {}, tested=True)
+
+
+@cache
+def all_hosts() -> tuple[Host, ...]:
+    """`builtin()`, and after them the hosts that stand in models.dev's list alone; the same tuple ever after."""
+    import tomllib  # for the list alone; `_parse` has it for the files
+
+    known = builtin()
+    unknown = next(host for host in known if host.id == UNKNOWN)
+    name = "hosts/catalogue/models-dev.toml"
+    listed = tomllib.loads((files(__name__) / "catalogue" / "models-dev.toml").read_text("utf-8"))
+    date = listed.pop("date")
+    return (*known, *(_listed(id_, entry, unknown, name, date) for id_, entry in listed.items()))
+
+
+def _listed(id_: str, entry: dict[str, Any], unknown: Host, name: str, date: Any) -> Host:
+    """A host of the list: its models' reasoning goes back under the key that stands there, anything else as unknown.
+
+    All of them sell models of many vendors, so the strictest reading is that of a router.
+    """
+    plain = next(rule for rule in unknown.rules if rule.dialect == "chat")
+    facts: Any = {"host": id_, "source": (f"models.dev {id_}",), "date": date, "confidence": "reported"}
+    rules = tuple(
+        replace(plain, models=tuple(entry[key]), write=(key,), empty="keep", **facts)
+        for key in plain.read
+        if key in entry
+    )
+    return Host(
+        id=id_,
+        hosts=tuple(entry["hosts"]),
+        hints=tuple(entry.get("hints", ())),
+        router=True,
+        thinking=unknown.thinking,
+        rules=(*rules, replace(plain, host=id_)),
+        name=name,
+    )
 
 
 def load_hosts(path: str | Path) -> tuple[Host, ...]:
