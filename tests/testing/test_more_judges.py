@@ -204,6 +204,18 @@ def test_ollama_s_thinking_is_found_elsewhere_and_lost_under_another_key(strict_
     assert 1 == len(host.lost())
 
 
+def test_a_reply_of_ollama_is_known_by_its_arguments_where_the_client_makes_up_ids(strict_hosts):
+    host = strict_hosts("ollama")
+    message = message_of(host, ask(host, [USER]))
+    message["tool_calls"][0]["id"] = "made-up"
+    result = {"role": "tool", "tool_name": "get_weather", "content": "3C"}
+    ask(host, [USER, message, result])
+    assert [] == host.lost()
+    del message["thinking"]
+    ask(host, [USER, message, result])
+    assert 1 == len(host.lost())
+
+
 def test_ollama_streams_lines_unless_told_not_to(strict_hosts):
     host = strict_hosts("ollama")
     response = ask(host, [USER], stream=None)

@@ -70,6 +70,7 @@ DIALECTS: Final[Mapping[str, Dialect]] = {
         events=_ollama.lines,
         calls=lambda row: bool(calls_of(row)),
         thinking=_ollama.thinks,
+        note=_ollama.note,
         streams=_ollama.streams,
         media="application/x-ndjson",
         not_found="404 page not found",

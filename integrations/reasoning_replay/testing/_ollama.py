@@ -13,7 +13,7 @@ from typing import Any, Final
 from ._claude_case import Case
 from ._dialect import Saying
 from ._law import Refusal, Verdict, calls_of, matches, own_key
-from ._script import Call, Part
+from ._script import Call, Part, arguments_of
 from ._voices import cut, joined, reasoning_of, visible
 
 CREATED: Final = "2026-09-21T14:13:20.000000Z"
@@ -57,6 +57,15 @@ def whole(saying: Saying) -> dict[str, Any]:
     """A whole reply."""
     head = {"model": saying.model, "created_at": CREATED, "message": message(saying.choices[0])}
     return {**head, "done": True, "done_reason": "stop", **COUNTS}
+
+
+def note(saying: Saying, reply: dict[str, Any]) -> None:
+    """Remember a reply by its arguments too: clients make up ids of their own."""
+    issuer = saying.case.issuer
+    for part in saying.choices[0]:
+        if isinstance(part, Call) and isinstance(part.id, str):
+            sign = f'"arguments": {arguments_of(part)}'
+            issuer.alike.setdefault(sign, []).append(issuer.replies.get(part.id, ()))
 
 
 def lines(saying: Saying, reply: dict[str, Any]) -> Iterator[str]:
