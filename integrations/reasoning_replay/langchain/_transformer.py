@@ -19,11 +19,14 @@ from langchain_core.prompt_values import PromptValue
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableGenerator
 from langchain_core.runnables.base import RunnableBindingBase
 
+from .._faults import fail_closed
 from .._known import Known, first_time
 from .._origin import Dialect, Origin
 from .._policy import Policy
+from ..forms._carriers import STRINGS
+from ..forms._langchain_write import WIRE
 from ._classes import Target, request_of, row_of, target_of
-from ._messages import is_marked, mark_reply, origin_of, plan_messages
+from ._messages import NOTES, is_marked, mark_reply, origin_of, plan_messages
 from ._model import is_wrapped
 from ._stream import DELTA, StreamNotes
 from ._told import from_cache
@@ -35,6 +38,8 @@ _log = logging.getLogger("reasoning_replay")
 WAITING = 64
 """Plans that are remembered until their reply is seen: more run at once in few chains (a guess, 2026-11-30)."""
 DETAILS = "reasoning_details"
+CONVENTION = "reasoning_content"
+OURS = frozenset({*NOTES, WIRE})
 
 LABELS: dict[str, tuple[str, ...]] = {
     "langchain_anthropic": ("anthropic",),
@@ -110,7 +115,7 @@ class ReplayTransformer(Runnable[Any, Any]):
             self._targets = (Target(model_or_host, dialect, model),) * 2
             self._request, self._sealed = request, True
             self._labels: tuple[str, ...] | None = None
-            origin_of(self._targets[0])  # raises for what is no host
+            Origin.from_url(model_or_host, dialect=dialect, model=model)  # raises for what is no host
         else:
             self._from_model(model_or_host)
 
@@ -152,7 +157,7 @@ class ReplayTransformer(Runnable[Any, Any]):
             return messages  # a wrapped model does all of it, and it needs the marks
         self._watch(messages, target)
         planned = plan_messages(messages, target=target, request=self._request, policy=self._policy, known=self._known)
-        return [*planned]
+        return [_for_a_bare_model(message) for message in planned]
 
     def _watch(self, messages: list[BaseMessage], target: Target) -> None:
         """Warns once if a reply to an earlier plan of ours has come back with its reasoning and without a mark."""
@@ -215,8 +220,9 @@ class _Marks:
             return self._marked(given)
         state = _state_of(given)
         if state is None:
+            kind = "str" if isinstance(given, str) else type(given).__name__  # LangChain has strings of its own
             raise TypeError(
-                f"t.capture: a {type(given).__name__}; allowed: an AIMessage, its chunks, or a state with messages; "
+                f"t.capture: a {kind}; allowed: an AIMessage, its chunks, or a state with messages; "
                 "put it right behind the model, before any parser: prompt | t | model | t.capture | parser "
                 "(with_structured_output parses by itself: use with_reasoning_replay(model) there)"
             )
@@ -246,8 +252,8 @@ class _Marks:
     def _marked(self, message: AIMessage) -> AIMessage:
         if is_marked(message) or not self._ours(message):
             return message
-        copy = message.model_copy()
-        mark_reply(copy, self._origin, self._known)
+        copy = message.model_copy(update={"additional_kwargs": dict(message.additional_kwargs)})
+        fail_closed(self._origin.host, lambda: mark_reply(copy, self._origin, self._known), lambda: None)
         return copy if is_marked(copy) else message
 
     def _ours(self, message: AIMessage) -> bool:
@@ -294,6 +300,21 @@ def _messages_of(given: Any) -> list[BaseMessage]:
     if isinstance(given, list) and all(isinstance(each, BaseMessage) for each in given):
         return given
     return list(convert_to_messages([given] if isinstance(given, (BaseMessage, Mapping)) else given))
+
+
+def _for_a_bare_model(message: BaseMessage) -> BaseMessage:
+    """The planned message as a class reads it that knows nothing of us: without our keys.
+
+    Text for the wire, a host's filler too, goes where classes look that send any (LangChain's `reasoning_content`).
+    """
+    kwargs = message.additional_kwargs
+    if OURS.isdisjoint(kwargs):
+        return message
+    left = {key: value for key, value in kwargs.items() if key not in OURS}
+    texts = (value for key, value in kwargs.get(WIRE, {}).items() if key in STRINGS and isinstance(value, str))
+    for text in texts:
+        left.setdefault(CONVENTION, text)
+    return message.model_copy(update={"additional_kwargs": left})
 
 
 def _sign(messages: Sequence[BaseMessage]) -> tuple[int, str, int]:
