@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from reasoning_replay import rule_for
+from reasoning_replay import prepare, rule_for
 from reasoning_replay._origin import DIALECTS, Origin, host_of
 from reasoning_replay._parse import parse
 from reasoning_replay._rules import (
     Policy,
+    ask_to_keep,
     check,
     disable_thinking,
     find_host,
@@ -942,6 +943,61 @@ def test_what_switches_thinking_off_is_read_as_off(host):
     choice = choice._replace(host=host, rule=rule)
     request = disable_thinking(choice, {})
     assert thinking_of(host, request) == ("off" if request else "unset")
+
+
+# --- Policy(window="all") asks the host to keep what is sent
+
+KEEP = Policy(window="all")
+ASKED = [
+    ("https://api.z.ai/api/paas/v4", "glm-4.7", {}, {"thinking": {"clear_thinking": False, "type": "enabled"}}),
+    ("https://api.z.ai/api/paas/v4", "glm-5", {"thinking": {"type": "auto"}}, {"thinking": {"type": "auto", "clear_thinking": False}}),
+    ("https://api.z.ai/api/paas/v4", "glm-4.6", {}, {}),
+    ("api.moonshot.ai", "kimi-k2.6", {}, {"thinking": {"type": "enabled", "keep": "all"}}),
+    ("api.moonshot.ai", "kimi-k2.7-code", {}, {}),
+    ("api.moonshot.ai", "kimi-k3", {}, {}),
+    ("api.cerebras.ai", "zai-glm-4.7", {}, {"clear_thinking": False}),
+    ("api.cerebras.ai", "gpt-oss-120b", {}, {}),
+    ("dashscope.aliyuncs.com", "qwen3.7-plus", {}, {"preserve_thinking": True}),
+    ("dashscope.aliyuncs.com", "qwen3.5-flash", {}, {}),
+    ("api.fireworks.ai", "accounts/fireworks/models/glm-4p7", {}, {"reasoning_history": "preserved"}),
+    ("api.fireworks.ai", "accounts/fireworks/models/qwen3p6-plus", {}, {"reasoning_history": "preserved"}),
+    ("api.fireworks.ai", "accounts/fireworks/models/minimax-m2p1", {}, {}),
+    ("api.fireworks.ai", "accounts/fireworks/models/kimi-k3", {}, {}),
+    ("api.together.xyz", "zai-org/GLM-5.2", {}, {"chat_template_kwargs": {"clear_thinking": False}}),
+    ("api.deepseek.com", "deepseek-v4-pro", {}, {}),
+    ("api.groq.com", "llama-3.3-70b", {}, {}),
+    ("api.openai.com", "gpt-5.6", {}, {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("url", "model", "request_", "expected"), ASKED)
+def test_a_wider_window_sets_the_hosts_own_parameter(url, model, request_, expected):
+    messages = [{"role": "user", "content": "x"}]
+    plan = prepare(messages, host=url, model=model, request=request_, policy=KEEP)
+    assert plan.request == expected
+    assert (plan.request is request_) is (expected == request_)
+    reasons = [row.reason for row in plan.report.rows]
+    assert reasons == ([] if expected == request_ else ["kept_turns"])
+    assert prepare(messages, host=url, model=model, request=request_).request is request_
+
+
+@pytest.mark.parametrize("hint", ["hosted_vllm", "sglang"])
+def test_a_wider_window_sets_what_the_template_of_a_self_hosted_server_reads(hint):
+    for model, expected in (
+        ("Qwen/Qwen3.6-35B", {"preserve_thinking": True}),
+        ("zai-org/GLM-5", {"clear_thinking": False}),
+    ):
+        plan = prepare([], host="gpu-7:8000", model=model, hint=hint, request={}, policy=KEEP)
+        assert plan.request == {"chat_template_kwargs": expected}
+    assert prepare([], host="gpu-7:8000", model="llama", hint=hint, request={}, policy=KEEP).request == {}
+
+
+def test_responses_are_asked_to_show_all_turns():
+    choice = choose("api.openai.com", "gpt-5.4", {}, dialect="responses", policy=KEEP)
+    asked = ask_to_keep(choice, {"reasoning": {"effort": "high"}}, KEEP)
+    assert asked == {"reasoning": {"effort": "high", "context": "all_turns"}}
+    old = choose("api.openai.com", "o4-mini", {}, dialect="responses", policy=KEEP)
+    assert ask_to_keep(old, {}, KEEP) == {}
 
 
 # --- the hosts' own words

@@ -16,6 +16,7 @@ from reasoning_replay._rules import (
     RuleError,
     Switch,
     Toggle,
+    ask_to_keep,
     check,
     disable_thinking,
     find_host,
@@ -261,6 +262,14 @@ FAULTS = {
     "a parameter that is none": (
         TOP + RULE + 'switch = [{ param = "a..b", values = { x = "all" } }]\n',
         "acme.toml:9: param 'a..b' of 'switch' in rule 1 is no parameter; write a.b, or a.edits[type].c",
+    ),
+    "what stands beside a switch": (
+        TOP + RULE + 'switch = [{ param = "a.b", values = { x = "all" }, beside = ["a"] }]\n',
+        "acme.toml:9: 'beside' of 'switch' in rule 1 is ['a']; it must map parameters to values",
+    ),
+    "a switch without its values": (
+        TOP + RULE + 'switch = [{ param = "a.b" }]\n',
+        "acme.toml:9: 'switch' in rule 1 has no 'values'; it is needed",
     ),
     "a host with a scheme": (
         'id = "acme"\nhosts = ["https://a.example"]\n' + RULE,
@@ -655,6 +664,54 @@ def test_the_window_of_the_policy_stands_above_rule_and_switch():
     host = acme('[[rules]]\nwindow = "none"\nswitch = [{ param = "keep", values = { "*" = "none" } }]\n')
     assert choose(host, request={"keep": "x"}, policy=Policy(window="all")).rule.window == "all"
     assert choose(host, request={}, policy=Policy(window="all_if_tools")).rule.window == "current_turn"
+
+
+KEEPS = """\
+thinking = [{ param = "thinking.type", on = ["enabled"], off = ["disabled"] }]
+[[rules]]
+window = "current_turn"
+switch = [
+  { param = "edits[clear]", values = { "*" = "all" } },
+  { param = "thinking.keep", values = { "*" = "all", none = "none", all = "all" }, beside = { "thinking.type" = "enabled" } },
+]
+"""
+
+
+@pytest.mark.parametrize(
+    ("request_", "expected"),
+    [
+        (None, {"thinking": {"type": "enabled", "keep": "all"}}),
+        ({}, {"thinking": {"type": "enabled", "keep": "all"}}),
+        ({"thinking": None, "n": 1}, {"thinking": {"type": "enabled", "keep": "all"}, "n": 1}),
+        ({"thinking": {"type": "auto"}}, {"thinking": {"type": "auto", "keep": "all"}}),
+        ({"extra_body": {"thinking": {}}}, {"extra_body": {"thinking": {"type": "enabled", "keep": "all"}}}),
+        ({"extra_body": {"a": 1}}, {"extra_body": {"a": 1}, "thinking": {"type": "enabled", "keep": "all"}}),
+        # the caller's own value wins, whatever it is
+        ({"thinking": {"keep": "none"}}, None),
+        ({"extra_body": {"thinking": {"keep": "some"}}}, None),
+        ({"edits": [{"type": "clear"}]}, None),
+        ({"thinking": True}, None),
+        ({"thinking": {"type": "disabled"}}, None),
+    ],
+)
+def test_the_policys_window_asks_the_host_by_the_first_switch_that_can_be_written(request_, expected):
+    policy = Policy(window="all")
+    before = copy.deepcopy(request_)
+    asked = ask_to_keep(choose(acme(KEEPS), request=request_, policy=policy), request_, policy)
+    assert (asked is request_) if expected is None else (asked == expected)
+    assert request_ == before
+
+
+@pytest.mark.parametrize("policy", [Policy(), Policy(window="current_turn"), Policy(window="none")])
+def test_nothing_is_asked_where_the_policy_sends_no_more(policy):
+    assert ask_to_keep(choose(acme(KEEPS), policy=policy), {}, policy) == {}
+
+
+def test_a_window_that_depends_on_tools_asks_where_it_comes_out_as_all():
+    policy = Policy(window="all_if_tools")
+    for request in ({"tools": [1]}, {}):
+        asked = ask_to_keep(choose(acme(KEEPS), request=request, policy=policy), request, policy)
+        assert ("thinking" in asked) is ("tools" in request)
 
 
 def test_no_policy_and_no_switch_may_send_what_the_host_refuses():

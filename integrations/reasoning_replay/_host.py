@@ -74,6 +74,13 @@ class Switch(NamedTuple):
     """Dotted; `edits[x]` is the entry of type x. Looked up in the request and its extra_body."""
     values: tuple[tuple[str, Window], ...]
     """Value as JSON text (strings bare) and its window; `"*"` is any other; not listed: no change."""
+    beside: tuple[tuple[str, str], ...] = ()
+    """Parameters and values that must stand beside it where the caller gave none (`thinking.type` beside `keep`)."""
+
+    def value(self, window: Window) -> str | None:
+        """The value that asks for this window; None where none can be written into a request."""
+        writable = (value for value, meant in self.values if meant == window and value != "*")
+        return None if "[" in self.param else next(writable, None)
 
     def window(self, value: str, otherwise: Window) -> Window:
         """The window for this value of the parameter."""

@@ -196,15 +196,21 @@ def _values(place: _Place, key: str, value: Any) -> tuple[tuple[str, words.Windo
     return tuple((given, _one(words.Window)(place, "window", window)) for given, window in value.items())
 
 
+def _beside(place: _Place, key: str, value: Any) -> tuple[tuple[str, str], ...]:
+    if type(value) is not dict:
+        raise place.error(key, f"{key!r}{place.within} is {value!r}; it must map parameters to values")
+    return tuple((_param(place, key, param), _string(place, key, given)) for param, given in value.items())
+
+
 _TOGGLE: dict[str, _Reader] = {"param": _param, "on": _strings, "off": _strings, "drop": _strings}
 _ERROR: dict[str, _Reader] = {"match": _string, "means": _one(words.Means), "status": _integer}
 _WHEN: dict[str, _Reader] = {"tools": _boolean, "thinking": _many(words.Thinking), "path": _string}
 _MISSING: dict[str, _Reader] = {"on": _one(words.Scope), "fill": _string}
-_SWITCH: dict[str, _Reader] = {"param": _param, "values": _values}
+_SWITCH: dict[str, _Reader] = {"param": _param, "values": _values, "beside": _beside}
 _DEFAULTS: dict[str, _Reader] = {
     "dialect": _one(Dialect),
     "window": _one(words.Window),
-    "switch": _list_of(_inner(_SWITCH, _SWITCH, Switch)),
+    "switch": _list_of(_inner(_SWITCH, ("param", "values"), Switch)),
     "requirement": _one(words.Requirement),
     "read": _many(words.Carrier),
     "write": _many(words.Carrier, ("same",)),

@@ -20,7 +20,18 @@ from ._known import Known, Overlay, default_store
 from ._origin import Origin, OriginError, Reach, path_of
 from ._plan import MissingReasoning, Plan, Work
 from ._report import Report
-from ._rules import BadPolicy, Choice, Policy, Rule, disable_thinking, has_tools, holds_key, select, upstream_of
+from ._rules import (
+    BadPolicy,
+    Choice,
+    Policy,
+    Rule,
+    ask_to_keep,
+    disable_thinking,
+    has_tools,
+    holds_key,
+    select,
+    upstream_of,
+)
 from .forms import Form, digest, form_for, given_back
 from .hosts import all_hosts
 
@@ -109,7 +120,10 @@ def _prepare(
         history = history.with_start_of(known.users, known.users_in_turn)
     used = history.calls_tools()
     choice = select(all_hosts(), target, request, policy=policy, hint=hint, used_tools=used, path=path)
-    draft = _engine.plan(history, choice, target, _reach(choice, policy), policy, request)
+    asked = ask_to_keep(choice, request, policy)
+    draft = _engine.plan(history, choice, target, _reach(choice, policy), policy, asked)
+    if asked is not request:
+        draft = draft._replace(guards=("kept_turns", *draft.guards))
     if draft.missing is not None:
         choice, draft = _lacking(choice, draft, target, policy, hint, path)
     return _plan_of(messages, rows, Work(tuple(rows), form, draft, choice, policy, known), target, hint)
@@ -224,6 +238,7 @@ def confirm(messages: Any, plan: Plan, *, form: str | None = None, request: Mapp
     choice, policy = plan.work.choice, plan.work.policy
     shape = form_for(form, target.dialect)
     rows = shape.rows(messages)
+    request = ask_to_keep(choice, request, policy)
     if rows == plan.messages and plan.work.goes_as_it_is():
         return replace(plan, messages=messages, request=request)
     find = _by_count(plan.kept, target)

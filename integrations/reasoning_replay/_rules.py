@@ -7,7 +7,6 @@ file is read in `_parse`; the first two's names are given on here. Must not open
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -28,6 +27,7 @@ from ._host import (
     Window,
 )
 from ._origin import Dialect, Origin
+from ._params import ABSENT, as_text, find, has_tools, put, without
 from ._policy import BadPolicy, Policy, nearest
 
 __all__ = [
@@ -46,6 +46,7 @@ __all__ = [
     "Toggle",
     "When",
     "Window",
+    "ask_to_keep",
     "check",
     "disable_thinking",
     "find_host",
@@ -60,7 +61,6 @@ UNKNOWN = "unknown"
 """The id of the file for hosts that nobody described; it has rules for every dialect."""
 
 _DEFAULT = Policy()
-_ABSENT = object()
 
 
 class Choice(NamedTuple):
@@ -197,9 +197,9 @@ def _window(rule: Rule, request: Mapping[str, Any] | None, policy: Policy, tools
         window = policy.window
     elif rule.switch and request is not None:
         for switch in rule.switch:
-            value = _find_param(request, switch.param)
-            if value is not _ABSENT:
-                window = switch.window(_as_text(value), window)
+            value = find(request, switch.param)
+            if value is not ABSENT:
+                window = switch.window(as_text(value), window)
                 break
     if window == "all_if_tools":
         return "all" if tools else "current_turn"
@@ -240,9 +240,9 @@ def thinking_of(host: Host, request: Mapping[str, Any] | None) -> Thinking:
     """What a request says about thinking, by the host's toggles; the first one present decides."""
     if request is not None:
         for toggle in host.thinking:
-            value = _find_param(request, toggle.param)
-            if value is not _ABSENT:
-                return toggle.says(_as_text(value))
+            value = find(request, toggle.param)
+            if value is not ABSENT:
+                return toggle.says(as_text(value))
     return "unset"
 
 
@@ -255,11 +255,28 @@ def disable_thinking(choice: Choice, request: Mapping[str, Any]) -> Mapping[str,
     if toggle is None or not choice.rule.can_disable or choice.thinking == "off":
         return request
     for other in (*(other.param for other in choice.host.thinking if other is not toggle), *toggle.drop):
-        request = _without(request, other.split("."))
-    extra = request.get("extra_body")
-    if isinstance(extra, Mapping) and toggle.param.split(".")[0] in extra:
-        return {**request, "extra_body": _put(extra, toggle.param.split("."), _from_text(toggle.off[0]))}
-    return _put(request, toggle.param.split("."), _from_text(toggle.off[0]))
+        request = without(request, other)
+    return put(request, toggle.param, toggle.off[0])
+
+
+def ask_to_keep(choice: Choice, request: Mapping[str, Any] | None, policy: Policy) -> Mapping[str, Any] | None:
+    """The request with the host's own parameter for keeping every turn, where the policy's window sends them.
+
+    The very same request where the caller has set the parameter, where the host has none, and where the window is the
+    rule's own: then the host's default stands.
+    """
+    given = {} if request is None else request
+    if policy.window is None or choice.rule.window != "all" or choice.thinking == "off":
+        return request
+    if any(find(given, switch.param) is not ABSENT for switch in choice.rule.switch):
+        return request
+    for switch in choice.rule.switch:
+        around = find(given, switch.param.rpartition(".")[0])  # a value of the caller's that holds no parameters stays
+        if (value := switch.value("all")) is not None and (around is ABSENT or isinstance(around, Mapping)):
+            for param, beside in switch.beside:
+                given = given if find(given, param) is not ABSENT else put(given, param, beside)
+            return put(given, switch.param, value)
+    return request
 
 
 def upstream_of(host: Host, rule: Rule | None, model: str | None) -> str | None:
@@ -280,77 +297,3 @@ def _without_prefix(host: Host, model: str | None) -> str | None:
         return model
     first, _, rest = model.partition("/")
     return rest if first.lower() in {host.id.lower(), *map(str.lower, host.hints)} else model
-
-
-def has_tools(request: Mapping[str, Any]) -> bool:
-    """Whether a request carries tools, also in its `extra_body`."""
-    for place in (request, request.get("extra_body")):
-        if isinstance(place, Mapping) and (place.get("tools") or place.get("functions")):
-            return True
-    return False
-
-
-def _find_param(request: Mapping[str, Any], param: str) -> object:
-    """The value of a dotted parameter, in the request or its extra_body; null counts as absent."""
-    steps = _steps(param)
-    value = _walk(request, steps)
-    if value is _ABSENT and "extra_body" in request:
-        return _walk(request["extra_body"], steps)
-    return value
-
-
-def _walk(value: object, steps: tuple[tuple[str, str | None], ...]) -> object:
-    for key, kind in steps:
-        if not isinstance(value, Mapping):
-            return _ABSENT
-        value = value.get(key)
-        if kind is not None:
-            entries = value if isinstance(value, (list, tuple)) else ()
-            value = next((one for one in entries if isinstance(one, Mapping) and one.get("type") == kind), None)
-        if value is None:
-            return _ABSENT
-    return value
-
-
-@lru_cache(maxsize=1024)
-def _steps(param: str) -> tuple[tuple[str, str | None], ...]:
-    """`a.edits[x]` -> (("a", None), ("edits", "x"))."""
-    parts = (part.partition("[") for part in param.split("."))
-    return tuple((key, kind.removesuffix("]") if bracket else None) for key, bracket, kind in parts)
-
-
-def _as_text(value: object) -> str:
-    if isinstance(value, str):
-        return value
-    try:
-        return json.dumps(value)
-    except (TypeError, ValueError):  # an object of some SDK: only "*" can mean it
-        return "*"
-
-
-def _from_text(text: str) -> object:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
-
-
-def _put(place: Mapping[str, Any], keys: list[str], value: object) -> dict[str, Any]:
-    inner = place.get(keys[0])
-    deeper = _put(inner if isinstance(inner, Mapping) else {}, keys[1:], value) if keys[1:] else value
-    return {**place, keys[0]: deeper}
-
-
-def _without(place: Mapping[str, Any], keys: list[str]) -> Mapping[str, Any]:
-    """Without that parameter, here and in extra_body; the same object when it was not there."""
-    extra = place.get("extra_body")
-    if isinstance(extra, Mapping) and (less := _without(extra, keys)) is not extra:
-        place = {**place, "extra_body": less}
-    if keys[0] not in place:
-        return place
-    if len(keys) == 1:
-        return {key: value for key, value in place.items() if key != keys[0]}
-    inner = place[keys[0]]
-    if not isinstance(inner, Mapping) or (less := _without(inner, keys[1:])) is inner:
-        return place
-    return {**place, keys[0]: less} if less else {key: value for key, value in place.items() if key != keys[0]}
