@@ -22,7 +22,9 @@ PUBLIC = ["reasoning_replay", "reasoning_replay.langchain", "reasoning_replay.li
 
 # Who may enter whom: the room, and the rooms that its imports may name. A room is a module or a folder
 # directly under the package; what a room's own files do among themselves is its own affair (but see `forms`).
-CORE = ["_origin", "_history", "_params", "_host", "_policy", "_parse", "_rules", "_guards", "_decision", "_engine", "forms"]
+CORE = [
+    "_origin", "_history", "_params", "_host", "_policy", "_parse", "_rules", "_guards", "_decision", "_engine", "forms",
+]  # fmt: skip
 MAY_SEE = {
     **{room: set(CORE[:at]) for at, room in enumerate(CORE)},
     "_report": {"_origin", "_rules", "_decision"},
