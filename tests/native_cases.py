@@ -22,8 +22,8 @@ class Case:
     """The same reply as it is streamed, one choice."""
     answers: list[dict[str, Any]] = field(default_factory=list)
     """The tools' results, as the app appends them."""
-    loose: bool = False
-    """A stream of it may put a text together otherwise than the whole reply does."""
+    tail: int = 0
+    """How many events come when the message is complete."""
 
     @property
     def message(self) -> Any:
@@ -137,5 +137,145 @@ RESPONSES = {
     "no reasoning, but an id": responses(SAID),
 }  # fmt: skip
 
-CASES: dict[str, dict[str, Case]] = {"responses": RESPONSES}
+
+# Gemini ---------------------------------------------------------------------------------------------------------------
+
+FC = {"functionCall": {"id": "c1", "name": "look", "args": {"at": "SHOWN"}}}
+FR = {"role": "user", "parts": [{"functionResponse": {"id": "c1", "name": "look", "response": {"output": "SHOWN"}}}]}
+THOUGHT = {"text": "CANARY", "thought": True}
+SIGN = {"thoughtSignature": "Q0FOQVJZ-CANARY"}
+
+
+def gemini_events(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The chunks of a reply: texts in two pieces, all else whole."""
+    pieces: list[dict[str, Any]] = []
+    for part in parts:
+        text = part.get("text", "")
+        if "thoughtSignature" in part or "thought_signature" in part or text == "":
+            pieces.append(part)
+        else:
+            pieces += [{**part, "text": text[:3]}, {**part, "text": text[3:]}]
+    last = len(pieces) - 1
+    return [
+        {
+            "candidates": [{
+                "content": {"parts": [piece], "role": "model"}, "index": 0, **({"finishReason": "STOP"} if at == last else {}),
+            }],
+            "modelVersion": "m",
+        }
+        for at, piece in enumerate(pieces)
+    ]  # fmt: skip
+
+
+def gemini(*parts: dict[str, Any], answers: tuple[dict[str, Any], ...] = ()) -> Case:
+    content = {"parts": list(parts), "role": "model"}
+    reply = {"candidates": [{"content": content, "finishReason": "STOP", "index": 0}], "modelVersion": "m"}
+    return Case("gemini", reply, gemini_events(list(parts)), list(answers))
+
+
+GEMINI = {
+    "a call": gemini(THOUGHT, {**FC, **SIGN}, answers=(FR,)),
+    "parallel calls": gemini(
+        {**FC, **SIGN},
+        {"functionCall": {"id": "c2", "name": "look", "args": {}}},
+        answers=({"role": "user", "parts": [*FR["parts"], {"functionResponse": {"id": "c2", "name": "look", "response": {}}}]},),
+    ),
+    "a signed text": gemini(THOUGHT, {"text": "SHOWN", **SIGN}),
+    "an empty text at the end": gemini(THOUGHT, {"text": "SHOWN"}, {"text": "", **SIGN}),
+    "nothing but an empty text": gemini({"text": "", **SIGN}),
+    "2.5, its first part": gemini({"text": "CANARY", "thought": True, **SIGN}, FC, answers=(FR,)),
+    "a picture": gemini({"inlineData": {"mimeType": "image/png", "data": "SHOWN"}, **SIGN}),
+    "underscores": gemini(
+        {"function_call": {"id": "c1", "name": "look", "args": {"at": "SHOWN"}}, "thought_signature": "CANARY"},
+        answers=({"role": "user", "parts": [{"function_response": {"id": "c1", "name": "look", "response": {"output": "SHOWN"}}}]},),
+    ),
+    "interleaved": gemini(THOUGHT, {"text": "SHOWN"}, {"text": "CANARY again", "thought": True}, {**FC, **SIGN}, answers=(FR,)),
+}  # fmt: skip
+
+
+# Bedrock --------------------------------------------------------------------------------------------------------------
+
+USE = {"toolUse": {"toolUseId": "t1", "name": "look", "input": {"at": "SHOWN"}}}
+RESULT = {"role": "user", "content": [{"toolResult": {"toolUseId": "t1", "content": [{"text": "SHOWN"}]}}]}
+
+
+def said(text: str, signature: str | None = "CANARY") -> dict[str, Any]:
+    inside = {"text": text, **({} if signature is None else {"signature": signature})}
+    return {"reasoningContent": {"reasoningText": inside}}
+
+
+def bedrock_events(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The events of a reply: a signature comes last, bytes come whole, an input in two pieces."""
+    rows: list[dict[str, Any]] = [{"messageStart": {"role": "assistant"}}]
+    for index, block in enumerate(blocks):
+        at = {"contentBlockIndex": index}
+        deltas: list[dict[str, Any]] = []
+        if "toolUse" in block:
+            start = {key: block["toolUse"][key] for key in ("toolUseId", "name")}
+            rows.append({"contentBlockStart": {**at, "start": {"toolUse": start}}})
+            deltas = [{"toolUse": {"input": piece}} for piece in ('{"at":', '"SHOWN"}')]
+        elif "text" in block:
+            deltas = [{"text": block["text"][:2]}, {"text": block["text"][2:]}]
+        elif "redactedContent" in block["reasoningContent"]:
+            deltas = [{"reasoningContent": block["reasoningContent"]}]
+        else:
+            inside = block["reasoningContent"]["reasoningText"]
+            deltas = [{"reasoningContent": {"text": inside["text"]}}] if inside["text"] else []
+            deltas += [{"reasoningContent": {"signature": inside["signature"]}}] if "signature" in inside else []
+        rows += [{"contentBlockDelta": {**at, "delta": delta}} for delta in deltas]
+        rows.append({"contentBlockStop": at})
+    return [*rows, {"messageStop": {"stopReason": "end_turn"}}, {"metadata": {"usage": {"inputTokens": 1}}}]
+
+
+def bedrock(*blocks: dict[str, Any], answers: tuple[dict[str, Any], ...] = ()) -> Case:
+    reply = {"output": {"message": {"role": "assistant", "content": list(blocks)}}, "stopReason": "end_turn"}
+    return Case("bedrock", reply, bedrock_events(list(blocks)), list(answers), tail=1)
+
+
+BEDROCK = {
+    "signed, and a call": bedrock(said("CANARY"), USE, answers=(RESULT,)),
+    "omitted": bedrock(said(""), {"text": "SHOWN"}),
+    "redacted, as bytes": bedrock({"reasoningContent": {"redactedContent": b"CANARY"}}, {"text": "SHOWN"}),
+    "redacted, in base64": bedrock({"reasoningContent": {"redactedContent": "Q0FOQVJZCANARY=="}}, USE, answers=(RESULT,)),
+    "unsigned, of another family": bedrock(said("CANARY", None), {"text": "SHOWN"}),
+    "interleaved": bedrock(said("CANARY"), {"text": "SHOWN"}, said("CANARY 2", "CANARY 3"), USE, answers=(RESULT,)),
+}  # fmt: skip
+
+
+# Ollama ---------------------------------------------------------------------------------------------------------------
+
+OLLAMA_CALL = {"id": "call_1", "function": {"index": 0, "name": "look", "arguments": {"at": "SHOWN"}}}
+
+
+def ollama_events(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """The lines of a reply: thinking, then text, in two pieces each, then every call whole."""
+    head = {"model": "m", "created_at": "2026-09-21T14:13:20Z"}
+    rows: list[dict[str, Any]] = [{"content": ""}]
+    for key in ("thinking", "content"):
+        text = message.get(key, "")
+        rows += [{"content": "", key: piece} for piece in (text[:2], text[2:]) if piece]
+    rows += [{"content": "", "tool_calls": [call]} for call in message.get("tool_calls", ())]
+    lines = [{**head, "message": {"role": "assistant", **row}, "done": False} for row in rows]
+    return [*lines, {**head, "message": {"role": "assistant", "content": ""}, "done": True, "done_reason": "stop"}]
+
+
+def ollama(message: dict[str, Any], answers: tuple[dict[str, Any], ...] = ()) -> Case:
+    whole = {"role": "assistant", **message}
+    return Case("ollama", {"model": "m", "message": whole, "done": True}, ollama_events(whole), list(answers))
+
+
+OLLAMA = {
+    "a call": ollama(
+        {"content": "", "thinking": "CANARY", "tool_calls": [OLLAMA_CALL]},
+        answers=({"role": "tool", "tool_name": "look", "content": "SHOWN"},),
+    ),
+    "a text": ollama({"content": "SHOWN", "thinking": "CANARY"}),
+}
+
+CASES: dict[str, dict[str, Case]] = {
+    "responses": RESPONSES,
+    "gemini": GEMINI,
+    "bedrock": BEDROCK,
+    "ollama": OLLAMA,
+}
 ALL = [(dialect, name) for dialect, cases in CASES.items() for name in cases]

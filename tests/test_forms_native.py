@@ -181,7 +181,7 @@ def test_a_stream_fed_whole_gives_what_the_whole_reply_gives(case):
 
 def test_a_stream_that_is_cut_anywhere_keeps_nothing_sealed(case):
     form = form_of(case.dialect)
-    for cut in range(len(case.events)):
+    for cut in range(len(case.events) - case.tail):
         message = collected(case, case.events[:cut])
         if cut == 0:
             assert message is None

@@ -72,27 +72,17 @@ def form_of(name: str) -> Form:
     return forms[name]
 
 
-_MODULES = {
-    "chat": "chat",
-    "litellm": "chat",
-    "anthropic": "anthropic",
-    "responses": "responses",
-    "langchain": "langchain",
-}
-_OWN_FORMS = {"chat": "chat", "anthropic": "anthropic", "responses": "responses"}
-"""Dialect → the form it is written in when none is named."""
+_OWN = ("anthropic", "responses", "gemini", "bedrock", "ollama", "langchain")
+_MODULES = {"chat": "chat", "litellm": "chat"} | {name: name for name in _OWN}
 
 
 def form_for(form: str | None, dialect: str) -> Form:
     """The form that is named, else the dialect's own.
 
     Raises:
-        HistoryError: no such form, or a dialect without one of its own.
+        HistoryError: no such form.
     """
-    name = form or _OWN_FORMS.get(dialect)
-    if name is None:
-        raise HistoryError(f"dialect {dialect!r}: has no form of its own yet; give form=, one of {', '.join(_MODULES)}")
-    return form_of(name)
+    return form_of(form or dialect)
 
 
 def digest(payload: str) -> bytes:

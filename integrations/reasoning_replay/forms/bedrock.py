@@ -1,0 +1,109 @@
+"""Converse's form: messages of content blocks, `reasoningContent` among them.
+
+A signature of length 0 is no signature and no model takes the key with one, so it never goes. Redacted content is
+bytes in boto3's hands and base64 in JSON: the same word here. Cache points stay behind something that stays.
+Shapes: botocore's service model of bedrock-runtime, 2023-09-30.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from .._history import HistoryError
+from . import Form, as_mapping, canonical, shape_value
+from ._bedrock_stream import KEY, BedrockStream
+from ._blocks import THINKING, Block, Blocks, mark, payload, strip, unmarked, view, word, write
+
+_TEXT = "reasoningText"
+_BYTES = "redactedContent"
+
+
+def _inside(block: Block) -> Block | None:
+    """What a block of reasoning holds; None for any other block."""
+    return as_mapping(block.get(KEY)) if block.get(KEY) is not None else None
+
+
+def _said(block: Block) -> tuple[str, str | None] | None:
+    """Text and signature of a readable block."""
+    said = as_mapping((_inside(block) or {}).get(_TEXT))
+    if said is None:
+        return None
+    text = said.get("text")
+    return (text if isinstance(text, str) else "", word(said.get("signature")))
+
+
+def _code(block: Block) -> tuple[str, str] | None:
+    if _inside(block) is None:
+        return None
+    said = _said(block)
+    if said is None:
+        return THINKING, "redacted"
+    text, signature = said
+    return THINKING, shape_value(text) if signature is None else "signed" if text != "" else "hollow"
+
+
+def _payload(block: Block) -> str:
+    said = _said(block)
+    if said is None:
+        inside = _inside(block) or {}
+        return f"\0{word(inside.get(_BYTES)) or canonical(inside)}"
+    text, signature = said
+    return text if signature is None else f"{text}\0{signature}"
+
+
+def _bare(block: Block) -> dict[str, Any]:
+    """A readable block without its signature."""
+    inside = _inside(block) or {}
+    said = as_mapping(inside.get(_TEXT)) or {}
+    return {**block, KEY: {**inside, _TEXT: {key: value for key, value in said.items() if key != "signature"}}}
+
+
+def _sent(block: Block) -> Block:
+    """The block without the key of a signature that is none."""
+    said = as_mapping((_inside(block) or {}).get(_TEXT)) or {}
+    return _bare(block) if "signature" in said and word(said["signature"]) is None else block
+
+
+BLOCKS = Blocks(
+    key="content",
+    roles={"user": "user", "assistant": "assistant", "system": "system"},
+    code=_code,
+    payload=_payload,
+    bare=_bare,
+    is_hidden=lambda block: KEY in block or "cachePoint" in block,
+    is_call=lambda block: "toolUse" in block,
+    is_result=lambda block: "toolResult" in block,
+    is_text=lambda block: "text" in block,
+    sent=_sent,
+    point="cachePoint",
+    alternates=True,
+)
+
+
+def read(reply: Any, choice: int = 0) -> dict[str, Any]:
+    """A reply, or its message alone → the message, without a mark that came with it.
+
+    Raises:
+        HistoryError: no reply of this form.
+    """
+    found = as_mapping(reply)
+    if found is not None and "output" in found:
+        found = as_mapping((as_mapping(found["output"]) or {}).get("message"))
+    if found is None or not isinstance(found.get("content"), list):
+        raise HistoryError("reply: no message in it; allowed: a reply of Converse, or its message")
+    return unmarked(found)
+
+
+FORMS = {
+    "bedrock": Form(
+        name="bedrock",
+        view=partial(view, BLOCKS),
+        payload=partial(payload, BLOCKS),
+        apply=partial(write, BLOCKS),
+        strip=partial(strip, BLOCKS),
+        read=read,
+        mark=mark,
+        stream=BedrockStream,
+    )
+}
