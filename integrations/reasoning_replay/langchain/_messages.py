@@ -144,7 +144,7 @@ def _put(row: dict[str, Any], message: AIMessage, kwargs: Mapping[str, Any]) -> 
         elif key not in STRINGS or isinstance(value, str):
             row[key] = value
     if WIRE in kwargs:
-        row.update((key, value) for key, value in kwargs[WIRE].items() if key != _CHUNKS)
+        _put_elsewhere(row, kwargs[WIRE])
     extras = kwargs.get(TOOL_EXTRAS)
     if isinstance(extras, Mapping):
         for call in row.get("tool_calls") or ():
@@ -189,6 +189,22 @@ def _put_chunks(row: dict[str, Any], content: list[Any]) -> None:
         elif block.get("type") == "text":
             chunks.append({"type": "text", "text": block["text"]})
     row["content"] = chunks
+
+
+def _put_elsewhere(row: dict[str, Any], wire: Mapping[str, Any]) -> None:
+    """What goes under another key than it stood."""
+    for key, value in wire.items():
+        if key == _CHUNKS:
+            _put_first(row, value)
+        else:
+            row[key] = value
+
+
+def _put_first(row: dict[str, Any], text: str) -> None:
+    """Readable text as a thinking chunk before the text, as Mistral writes it (`closed`: it is complete)."""
+    content = row.get("content")
+    rest = content if isinstance(content, list) else [{"type": "text", "text": content}] if content else []
+    row["content"] = [{"type": "thinking", "thinking": [{"type": "text", "text": text}], "closed": True}, *rest]
 
 
 def _chunk(block: Mapping[str, Any], text: str) -> dict[str, Any]:

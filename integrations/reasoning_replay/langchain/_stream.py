@@ -7,7 +7,7 @@ keeps no mark where anything sealed can be in it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk
@@ -15,8 +15,9 @@ from langchain_core.outputs import ChatGenerationChunk
 
 from .._faults import fail_closed
 from .._known import Known
-from .._origin import MARK, Origin, to_mark
+from .._origin import MARK, Origin, from_mark, to_mark
 from .._report import Report
+from ..forms import PSF
 from ..forms._chat_stream import ChatStream
 from ..forms._langchain_blocks import is_item_id, reasoning_in
 from ..forms._langchain_write import FIELD, IDS, SIGNATURES, TOOL_EXTRAS
@@ -72,7 +73,8 @@ class StreamNotes:
     def _note(self, generation: ChatGenerationChunk, message: AIMessageChunk) -> None:
         delta = message.additional_kwargs.pop(DELTA, None)
         if delta is not None:
-            self._raw = self._raw or ChatStream(0)
+            whole = from_mark(_fields(message).get(MARK)) is not None  # our LiteLLM callback gives the lists once more
+            self._raw = ChatStream(0) if whole or self._raw is None else self._raw
             self._raw.feed({"choices": [{"index": 0, "delta": delta}]})
         message.additional_kwargs.pop(MARK, None)  # one that came with the reply is somebody else's word
         self._chunks.append(message)
@@ -117,6 +119,11 @@ class StreamNotes:
             origin = self._origin
             fail_closed(self._host, lambda: mark_reply(_sum(self._chunks), origin, self._known), lambda: None)
         return last
+
+
+def _fields(message: AIMessageChunk) -> Mapping[str, Any]:
+    fields = message.additional_kwargs.get(PSF)
+    return fields if isinstance(fields, Mapping) else {}
 
 
 def _sum(chunks: list[AIMessageChunk]) -> AIMessageChunk:
