@@ -112,3 +112,18 @@ def test_converse_s_redacted_bytes_and_omitted_texts_come_back(strict_hosts, way
     asyncio.run(said(model, way, [HumanMessage("q"), first, result]))
 
     assert ([], []) == (host.refusals, host.lost())
+
+
+def test_a_streamed_answer_comes_back_with_its_signed_empty_part_joined_to_its_text(strict_hosts):
+    """What Google's pages ask not to do: a host that minds refuses the class's own stream at the next question."""
+    parts = (think(), Text("It is 3C."))
+    for way, taken in (("invoke", True), ("stream", False)):
+        host = strict_hosts("gemini", script=[Reply(parts)] * 2, merges=False)
+        model = gemini(host)
+        first = asyncio.run(said(model, way, [HumanMessage("q")]))
+        messages = [HumanMessage("q"), first, HumanMessage("And tomorrow?")]
+        if taken:
+            asyncio.run(said(model, way, messages))
+        else:
+            with pytest.raises(Exception, match="Corrupted thought signature"):
+                asyncio.run(said(model, way, messages))
