@@ -31,6 +31,7 @@ from reasoning_replay import Policy
 from reasoning_replay._known import forget_warnings
 from reasoning_replay._origin import MARK
 from reasoning_replay._policy import BadPolicy
+from reasoning_replay.forms._carriers import THOUGHT
 from reasoning_replay.langchain import ReasoningReplayMiddleware, with_reasoning_replay
 from reasoning_replay.langchain._withheld import WITHHELD, Withheld, restored, withheld
 from reasoning_replay.testing import Reply, aliases, canaries_in
@@ -318,6 +319,17 @@ def test_without_reasoning_nothing_is_withheld_and_nothing_restored():
     messages = [HumanMessage("q"), AIMessage("yes"), ToolMessage("r", tool_call_id="c")]
     assert withheld(messages) is messages
     assert restored(messages) is messages
+
+
+def test_a_signature_in_a_calls_id_is_withheld_on_both_sides_of_the_call():
+    """LiteLLM puts Gemini's signature into the id of the call, and so into that of its result."""
+    identity = f"call_1{THOUGHT}CANARY-sig"
+    calls = [{"name": "f", "args": {}, "id": identity, "type": "tool_call"}]
+    messages = [AIMessage("", tool_calls=calls), ToolMessage("r", tool_call_id=identity)]
+    given = withheld(messages)
+    assert ["call_1", "call_1"] == [given[0].tool_calls[0]["id"], given[1].tool_call_id]
+    assert "CANARY" not in repr(given) + dumps(given)
+    assert all(new is old for new, old in zip(restored(given), messages, strict=True))
 
 
 def test_withheld_twice_is_withheld_once():

@@ -26,11 +26,10 @@ from .._policy import Policy
 from ..forms._carriers import STRINGS
 from ..forms._langchain_write import WIRE
 from ._classes import Target, request_of, row_of, target_of
-from ._messages import NOTES, is_marked, mark_reply, origin_of, plan_messages
+from ._messages import NOTES, is_marked, mark_reply, origin_of, plan_messages, strip_message
 from ._model import is_wrapped
 from ._stream import DELTA, StreamNotes
 from ._told import from_cache
-from ._withheld import without_reasoning
 from ._wrap import checked
 
 _log = logging.getLogger("reasoning_replay")
@@ -167,7 +166,7 @@ class ReplayTransformer(Runnable[Any, Any]):
             isinstance(message, AIMessage)
             and not is_marked(message)
             and _sign(messages[:at]) in self._waiting
-            and without_reasoning(message) is not message
+            and strip_message(message) is not message
             for at, message in enumerate(messages)
             if at
         ):

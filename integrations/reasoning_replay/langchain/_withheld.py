@@ -10,36 +10,35 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
+from ..forms._carriers import THOUGHT
 from ._messages import strip_message
 
 WITHHELD = "reasoning_replay_withheld"
-VISIBLE = ("content", "tool_calls", "invalid_tool_calls", "name")
+VISIBLE = ("content", "tool_calls", "invalid_tool_calls", "name", "tool_call_id")
 """The parts of a message that must be as they were, if its reasoning is to come back."""
-STRIPPED = ("content", "additional_kwargs", "tool_calls", "response_metadata", "id")
-"""The parts of a message that `strip_message` may change."""
 
 
 class Withheld(dict[str, Any]):
-    """A message and what was left of it. Shown, dumped, pickled or serialised it is an empty dict."""
+    """A message, and what it said to the handler. Shown, dumped, pickled or serialised it is an empty dict."""
 
     __slots__ = ("_open",)
 
     def __init__(self, original: BaseMessage, left: BaseMessage) -> None:
         super().__init__()
-        self._open: Callable[[], tuple[BaseMessage, BaseMessage]] = lambda: (
-            original,
-            left,
-        )  # a closure: tools that walk attributes and slots find a function
+        said = _visible(left)
+        # A closure: tools that walk attributes and slots find a function.
+        self._open: Callable[[], tuple[BaseMessage, tuple[Any, ...]]] = lambda: (original, said)
 
-    def opened(self) -> tuple[BaseMessage, BaseMessage]:
-        """The message as it was, and what the handler was given of it."""
-        return self._open()
+    def original_of(self, message: BaseMessage) -> BaseMessage | None:
+        """The message as it was, if this one still says what it said to the handler; else None."""
+        original, said = self._open()
+        return original if _visible(message) == said else None
 
     def __repr__(self) -> str:
-        original, left = self._open()
-        return f"<reasoning withheld: {max(0, _size(original) - _size(left))} characters>"
+        original, _ = self._open()
+        return f"<reasoning withheld: {max(0, _size(original) - _size(_stripped(original)))} characters>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return dict, ()
@@ -62,35 +61,48 @@ def restored(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
 
 
 def _each(messages: Sequence[BaseMessage], change: Any) -> list[BaseMessage]:
-    made = [change(each) if isinstance(each, AIMessage) else each for each in messages]
+    made = [change(each) for each in messages]
     same = isinstance(messages, list) and all(new is old for new, old in zip(made, messages, strict=True))
     return messages if same else made  # type: ignore[return-value]
 
 
-def without_reasoning(message: AIMessage) -> AIMessage:
-    """The message without reasoning, ids of items and marks; the very same object where it has none."""
-    left = strip_message(message)
-    return message if all(getattr(left, part) == getattr(message, part) for part in STRIPPED) else left
+def _enveloped(message: BaseMessage) -> BaseMessage:
+    left = _stripped(message)
+    if left is not message:
+        left.additional_kwargs[WITHHELD] = Withheld(message, left)  # a copy of ours, with a dict of its own
+    return left
 
 
-def _enveloped(message: AIMessage) -> AIMessage:
-    left = without_reasoning(message)
-    if left is message:
-        return message
-    note = {WITHHELD: Withheld(message, left)}
-    return left.model_copy(update={"additional_kwargs": {**left.additional_kwargs, **note}})
+def _stripped(message: BaseMessage) -> BaseMessage:
+    """A copy without what its host alone may see; the very same object where there is nothing of it."""
+    if isinstance(message, AIMessage):
+        left = strip_message(message)
+        kept = left.additional_kwargs
+        return left if left is message or kept is not message.additional_kwargs else _copied(left)
+    if isinstance(message, ToolMessage) and THOUGHT in message.tool_call_id:
+        return _copied(message, tool_call_id=message.tool_call_id.split(THOUGHT, 1)[0])
+    return message
 
 
-def _opened(message: AIMessage) -> BaseMessage:
+def _copied(message: BaseMessage, **changes: Any) -> BaseMessage:
+    return message.model_copy(update={"additional_kwargs": {**message.additional_kwargs}, **changes})
+
+
+def _opened(message: BaseMessage) -> BaseMessage:
     kept = message.additional_kwargs.get(WITHHELD)
     if kept is None:
         return message
     if isinstance(kept, Withheld):
-        original, left = kept.opened()
-        if all(getattr(message, part, None) == getattr(left, part, None) for part in VISIBLE):
+        original = kept.original_of(message)
+        if original is not None:
             return original
     rest = {key: value for key, value in message.additional_kwargs.items() if key != WITHHELD}
     return message.model_copy(update={"additional_kwargs": rest})
+
+
+def _visible(message: BaseMessage) -> tuple[Any, ...]:
+    fields = message.__dict__
+    return tuple(fields.get(part) for part in VISIBLE)
 
 
 def _size(message: BaseMessage) -> int:
