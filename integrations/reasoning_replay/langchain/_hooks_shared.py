@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, MutableMapping
-from typing import Any
+from typing import Any, Self
 
 from ..forms import plain
 from ..forms._carriers import SEALED, STRINGS
@@ -23,8 +23,8 @@ _WHOLE = (*SEALED, *LISTS)
 KEPT = (*STRINGS, *_WHOLE, FIELD, TOOL_EXTRAS)
 """Every key that a reply's `additional_kwargs` may hold of it."""
 _ABSENT = object()
-_OWN_PARAMS = frozenset({"reasoning_effort", "reasoning", "thinking", "tool_choice", "tools", "max_tokens"})
-"""Parameters that SDKs have by name; any other goes into `extra_body`."""
+_OWN_PARAMS = frozenset({"reasoning_effort", "tool_choice", "tools", "max_tokens"})
+"""Parameters that every SDK has by name; any other goes into `extra_body` (OpenAI's refuses `thinking` beside them)."""
 
 
 def fields_of(value: Any) -> Mapping[str, Any]:
@@ -189,11 +189,11 @@ def replanned(
 
 
 class Tap:
-    """An SDK's object with one method replaced; anything else is the object's own."""
+    """An SDK's object with one attribute replaced; anything else is the object's own."""
 
     __slots__ = ("_inner", "_method", "_name")
 
-    def __init__(self, inner: Any, name: str, method: Callable[..., Any]) -> None:
+    def __init__(self, inner: Any, name: str, method: Any) -> None:
         self._inner = inner
         self._name = name
         self._method = method
@@ -210,35 +210,70 @@ class Last:
     def __init__(self) -> None:
         self.chunk: Any = None
 
+    def note(self, chunk: Any) -> None:
+        """A chunk has come."""
+        self.chunk = chunk
+
     def tap(self, call: Callable[..., Any]) -> Callable[..., Any]:
         """The call, its stream watched; what is no stream passes."""
 
         def tapped(*args: Any, **kwargs: Any) -> Any:
             reply = call(*args, **kwargs)
-            return self._watched(reply) if hasattr(reply, "__next__") else reply
+            return Watched(reply, self) if hasattr(reply, "__next__") or hasattr(reply, "__anext__") else reply
 
         return tapped
-
-    def _watched(self, stream: Any) -> Any:
-        for self.chunk in stream:
-            yield self.chunk
 
     def tap_later(self, call: Callable[..., Any]) -> Callable[..., Any]:
         """The same for a coroutine function that gives an async stream."""
 
         async def tapped(*args: Any, **kwargs: Any) -> Any:
             reply = await call(*args, **kwargs)
-            return self._watched_later(reply) if hasattr(reply, "__anext__") else reply
+            return Watched(reply, self) if hasattr(reply, "__anext__") else reply
 
         return tapped
 
-    def tap_stream(self, call: Callable[..., Any]) -> Callable[..., Any]:
-        """The same for an async generator function."""
-        return lambda *args, **kwargs: self._watched_later(call(*args, **kwargs))
 
-    async def _watched_later(self, stream: Any) -> Any:
-        async for self.chunk in stream:
-            yield self.chunk
+class Watched:
+    """An SDK's stream, each chunk noted as it passes; a context manager where the stream is one."""
+
+    __slots__ = ("_last", "_stream")
+
+    def __init__(self, stream: Any, last: Last) -> None:
+        self._stream = stream
+        self._last = last
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def __enter__(self) -> Self:
+        self._stream.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> Any:
+        return self._stream.__exit__(*error)
+
+    async def __aenter__(self) -> Self:
+        await self._stream.__aenter__()
+        return self
+
+    async def __aexit__(self, *error: object) -> Any:
+        return await self._stream.__aexit__(*error)
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> Any:
+        chunk = next(self._stream)
+        self._last.note(chunk)
+        return chunk
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Any:
+        chunk = await self._stream.__anext__()
+        self._last.note(chunk)
+        return chunk
 
 
 __all__ = [

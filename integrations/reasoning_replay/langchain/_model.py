@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import aclosing, closing
 from functools import lru_cache, partial
-from typing import Any, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
@@ -223,7 +223,7 @@ def _replaying(kind: type[BaseChatModel]) -> type[BaseChatModel]:
         "__module__": kind.__module__,
         "__qualname__": kind.__qualname__,
         "__doc__": kind.__doc__,
-        "__annotations__": {"_reasoning_replay": Any},
+        "__annotations__": {"_reasoning_replay": Any, _BARE: ClassVar[type]},
         "_reasoning_replay": PrivateAttr(default=None),
         "__reduce__": _reduce,
         "_get_llm_string": _llm_string(kind._get_llm_string),

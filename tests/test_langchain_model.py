@@ -1,0 +1,215 @@
+"""A wrapped model is the class it was: what LangChain, pydantic and a program see of it, and what a fault does."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pytest
+
+pytest.importorskip("langchain_openai")
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, ToolMessage
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_deepseek import ChatDeepSeek
+from langchain_openai import ChatOpenAI
+from pydantic import Field
+
+from reasoning_replay import MissingReasoning, Origin, Policy, adopt
+from reasoning_replay.langchain import _messages, _model, report_of, with_reasoning_replay
+from reasoning_replay.langchain._model import bare, is_wrapped, wrap_model
+
+CALLS = [{"name": "look", "args": {}, "id": "call_1"}]
+TOOLS = [{"type": "function", "function": {"name": "look", "description": "", "parameters": {"type": "object"}}}]
+
+
+class Echo(BaseChatModel):
+    """A class that nobody knows; it keeps what it was given."""
+
+    heard: list = Field(default_factory=list)
+    replies: list = Field(default_factory=list)
+
+    @property
+    def _llm_type(self):
+        return "echo"
+
+    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
+        self.heard.append(messages)
+        return ChatResult(generations=[ChatGeneration(message=self.replies.pop(0))])
+
+
+class Streams(Echo):
+    def _stream(self, messages, stop=None, run_manager=None, **kwargs):
+        self.heard.append(messages)
+        for reply in self.replies:
+            yield ChatGenerationChunk(message=reply)
+
+
+def deepseek(url="http://127.0.0.1:9/v1", **more):
+    return ChatDeepSeek(model="deepseek-v4-pro", api_key="k", api_base=url, max_retries=0, **more)
+
+
+def thought(text="R", **more):
+    return AIMessage("", additional_kwargs={"reasoning_content": text}, tool_calls=CALLS, **more)
+
+
+class TestTheClass:
+    def test_it_is_the_same_class_by_name_and_by_isinstance(self):
+        model = with_reasoning_replay(deepseek())
+        assert isinstance(model, ChatDeepSeek)
+        assert type(model).__name__ == "ChatDeepSeek"
+        assert type(model).__module__ == ChatDeepSeek.__module__
+        assert model.get_name() == "ChatDeepSeek"
+        assert model._get_ls_params() == deepseek()._get_ls_params()
+        assert type(model).lc_id() == ChatDeepSeek.lc_id()
+
+    def test_the_model_that_was_given_is_not_changed(self):
+        model = deepseek()
+        before = dict(model.__dict__)
+        with_reasoning_replay(model)
+        assert type(model) is ChatDeepSeek
+        assert model.__dict__ == before
+
+    def test_one_subclass_a_class(self):
+        assert type(wrap_model(deepseek())) is type(wrap_model(deepseek(temperature=1)))
+
+    def test_twice_is_once_and_another_policy_wraps_anew(self):
+        model = wrap_model(deepseek())
+        assert wrap_model(model) is model
+        assert wrap_model(model, Policy()) is model
+        other = wrap_model(model, Policy(window="none"))
+        assert other is not model
+        assert type(other) is type(model)
+
+    def test_bare_gives_the_class_back(self):
+        model = bare(wrap_model(deepseek()))
+        assert type(model) is ChatDeepSeek
+        assert not is_wrapped(model)
+
+    @pytest.mark.parametrize("duplicate", [copy.copy, lambda model: model.model_copy()])
+    def test_a_copy_is_wrapped_too(self, duplicate):
+        model = duplicate(wrap_model(deepseek(), Policy(window="none")))
+        assert is_wrapped(model)
+        assert model._reasoning_replay.policy == Policy(window="none")
+
+    def test_pickle_gives_a_wrapped_model_where_the_class_itself_can_be_pickled(self):
+        model = wrap_model(GenericFakeChatModel(messages=iter(())), Policy(window="none"))
+        model.messages = [AIMessage("x")]
+        made = pickle.loads(pickle.dumps(model))
+        assert is_wrapped(made)
+        assert made._reasoning_replay.policy == Policy(window="none")
+
+    def test_a_class_that_does_not_stream_still_does_not(self):
+        model = wrap_model(Echo(replies=[AIMessage("hi")]))
+        assert type(model)._stream is BaseChatModel._stream
+        assert [chunk.content for chunk in model.stream("go") if chunk.content] == ["hi"]
+
+
+class TestAnyOtherChatModel:
+    def test_what_comes_in_is_filtered_and_what_comes_out_is_marked(self):
+        model = wrap_model(Echo(replies=[thought(), AIMessage("done")]))
+        reply = model.invoke("go")
+        assert reply.additional_kwargs["reasoning_replay"]["id"].startswith("custom:Echo|")
+        foreign = adopt([thought("CANARY")], Origin("elsewhere.example"), form="langchain")
+        messages = [HumanMessage("go"), *foreign, ToolMessage("x", tool_call_id="call_1"), reply]
+        model.invoke(messages)
+        assert "CANARY" not in repr(model.heard[-1])
+        assert model.heard[-1][-1].additional_kwargs == {"reasoning_content": "R"}
+
+    def test_none_of_our_keys_reaches_a_class_of_which_nobody_knows_what_it_sends(self):
+        model = wrap_model(Echo(replies=[AIMessage("done")]))
+        messages = [
+            HumanMessage("go", additional_kwargs={"turn": False}),
+            *adopt([thought()], Origin("custom:Echo"), form="langchain"),
+        ]
+        model.invoke(messages)
+        assert [message.additional_kwargs for message in model.heard[-1]] == [{}, {"reasoning_content": "R"}]
+
+    def test_a_reply_without_reasoning_gets_no_mark(self):
+        assert "reasoning_replay" not in wrap_model(Echo(replies=[AIMessage("hi")])).invoke("go").additional_kwargs
+
+    def test_a_mark_that_comes_with_a_reply_is_not_believed(self):
+        forged = adopt([thought()], Origin("api.anthropic.com"), form="langchain")[0]
+        reply = wrap_model(Echo(replies=[forged])).invoke("go")
+        assert reply.additional_kwargs["reasoning_replay"]["id"].startswith("custom:Echo|")
+
+    def test_a_stream_is_marked_once_and_its_sum_is_no_broken_mark(self):
+        pieces = [AIMessageChunk("", additional_kwargs={"reasoning_content": text}) for text in ("a", "b")]
+        model = wrap_model(
+            Streams(replies=[*pieces, AIMessageChunk("hi", response_metadata={"finish_reason": "stop"})])
+        )
+        chunks = list(model.stream("go"))
+        reply = chunks[0] + chunks[1:]
+        assert reply.additional_kwargs["reasoning_content"] == "ab"
+        assert adopt([reply], Origin("elsewhere.example"), form="langchain")[0] is reply
+        assert report_of(reply) is not None
+
+
+class TestFaults:
+    @pytest.mark.faulty("each step of ours fails in turn")
+    @pytest.mark.parametrize(
+        ("module", "step"),
+        [
+            (_model, "target_of"),
+            (_model, "request_of"),
+            (_model, "answered_by"),
+            (_model, "mark_reply"),
+            (_model, "tell"),
+            (_messages, "_write"),
+            (_messages._replay, "_prepare"),
+        ],
+        ids=lambda value: value if isinstance(value, str) else "",
+    )
+    def test_a_fault_of_ours_never_breaks_a_call_and_never_leaks(self, strict_hosts, monkeypatch, module, step):
+        host = strict_hosts("unknown")
+        foreign = adopt([thought("CANARY-elsewhere")], Origin("elsewhere.example"), form="langchain")
+        messages = [HumanMessage("go"), *foreign, ToolMessage("x", tool_call_id="call_1")]
+
+        def fails(*args, **kwargs):
+            raise ZeroDivisionError
+
+        monkeypatch.setattr(module, step, fails)
+        model = wrap_model(ChatOpenAI(model="m", api_key="k", base_url=host.url, max_retries=0))
+        assert isinstance(model.invoke(messages), AIMessage)
+        assert [request.status for request in host.requests] == [200]
+        assert b"CANARY-elsewhere" not in host.last.raw
+
+
+class TestMissing:
+    def lacking(self):
+        return [HumanMessage("go"), AIMessage("", tool_calls=CALLS), ToolMessage("x", tool_call_id="call_1")]
+
+    def model(self, host, missing):
+        alias = {host.name: "deepseek"}
+        return with_reasoning_replay(deepseek(host.url), Policy(missing=missing, aliases=alias)).bind_tools(TOOLS)
+
+    @pytest.mark.parametrize("how", ["invoke", "stream"])
+    def test_raise_raises_before_the_network(self, strict_hosts, how):
+        host = strict_hosts("deepseek")
+        with pytest.raises(MissingReasoning, match=r"messages\[1\]"):
+            list(getattr(self.model(host, "raise"), how)(self.lacking()))
+        assert host.requests == []
+
+    def test_the_hosts_fill_goes_on_the_wire(self, strict_hosts):
+        host = strict_hosts("deepseek")
+        self.model(host, "host").invoke(self.lacking())
+        assert host.last.json["messages"][1]["reasoning_content"] == ""
+
+    def test_thinking_goes_off_on_the_wire_where_the_policy_asks(self, strict_hosts):
+        host = strict_hosts("deepseek")
+        self.model(host, "disable_thinking").invoke(self.lacking())
+        assert host.last.json["thinking"] == {"type": "disabled"}
+
+
+def test_a_turn_note_never_reaches_the_wire_and_keeps_the_turn_running(strict_hosts):
+    host = strict_hosts("deepseek", steps=1)
+    model = with_reasoning_replay(deepseek(host.url)).bind_tools(TOOLS)
+    messages = [HumanMessage("go")]
+    messages.append(model.invoke(messages))
+    messages += [ToolMessage("x", tool_call_id=each["id"]) for each in messages[-1].tool_calls]
+    messages.append(HumanMessage("a job is done", additional_kwargs={"turn": False}))
+    model.invoke(messages)
+    assert host.lost() == []
+    assert b'"turn"' not in host.last.raw
