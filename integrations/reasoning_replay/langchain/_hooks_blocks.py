@@ -2,15 +2,19 @@
 
 ChatAnthropic and ChatBedrockConverse send theirs byte for byte in all shapes, whole, streamed and v3 (the tests ask the
 wire); ChatAnthropic's finished payload is where the plan's guards look once more. ChatGoogleGenerativeAI leaves out
-thoughts without a signature once they stand in v1's blocks (langchain-google-genai 4.4.3).
+thoughts without a signature once they stand in v1's blocks, and numbers the pieces of a stream so that a signed part
+melts into its neighbours (langchain-google-genai 4.4.3).
 """
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator, Generator
+from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 
+from ..forms._langchain_blocks import seals_of
 from ._messages import Planned, confirm_payload
 
 if TYPE_CHECKING:
@@ -36,6 +40,48 @@ class GeminiHooks(_Chat):
             messages = [_with_thoughts(message) for message in messages]
         request: dict[str, Any] = super()._prepare_request(messages, **kwargs)
         return request
+
+    def _stream(self, *args: Any, **kwargs: Any) -> Generator[Any]:
+        parts = _Parts()
+        with closing(super()._stream(*args, **kwargs)) as chunks:
+            for chunk in chunks:
+                parts.number(chunk.message)
+                yield chunk
+
+    async def _astream(self, *args: Any, **kwargs: Any) -> AsyncGenerator[Any]:
+        parts = _Parts()
+        async with aclosing(super()._astream(*args, **kwargs)) as chunks:
+            async for chunk in chunks:
+                parts.number(chunk.message)
+                yield chunk
+
+
+class _Parts:
+    """The parts of one stream. Mutable. A part ends with its signature: what comes after it is another part.
+
+    LangChain adds up blocks whose `index` is an equal number, or an equal word that begins with `lc_`; others stay.
+    """
+
+    def __init__(self) -> None:
+        self._ended: dict[Any, int] = {}
+
+    def number(self, message: Any) -> None:
+        """Gives pieces that must not melt together different places. In place."""
+        for block in message.content if isinstance(message.content, list) else ():
+            kind = block.get("type") if isinstance(block, dict) else None
+            if kind in _TEXTS and "index" in block:
+                place = block["index"]
+                ended = self._ended.get(place, 0)
+                sealed = bool(seals_of(block))
+                if sealed and len(block.get(_TEXTS[kind]) or "") == 0:
+                    block["index"] = f"signed_{place}_{ended}"
+                elif ended:
+                    block["index"] = f"lc_{place}_{ended}"
+                self._ended[place] = ended + sealed
+
+
+_TEXTS = {"text": "text", "thinking": "thinking", "reasoning": "reasoning"}
+"""Type of a block that comes in pieces -> where its text is."""
 
 
 def _with_thoughts(message: BaseMessage) -> BaseMessage:

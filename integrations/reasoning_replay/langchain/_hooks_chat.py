@@ -7,7 +7,7 @@ call, so that the host's own chunk is at hand when the class gives its reading o
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -41,14 +41,14 @@ class _OwnClient(_Chat):
         view, kwargs = replanned(self, messages, kwargs)
         return await super(_OwnClient, view)._agenerate(messages, *args, **kwargs)
 
-    def _stream(self, messages: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
+    def _stream(self, messages: Any, *args: Any, **kwargs: Any) -> Generator[Any]:
         last = Last()
         view, kwargs = replanned(self, messages, kwargs)
         with closing(super(_OwnClient, self._watching(view, last))._stream(messages, *args, **kwargs)) as chunks:
             for chunk in chunks:
                 yield self._kept(chunk, last)
 
-    async def _astream(self, messages: Any, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+    async def _astream(self, messages: Any, *args: Any, **kwargs: Any) -> AsyncGenerator[Any]:
         last = Last()
         view, kwargs = replanned(self, messages, kwargs)
         stream = super(_OwnClient, self._watching(view, last))._astream(messages, *args, **kwargs)

@@ -7,7 +7,7 @@ Seen with langchain-litellm 0.11.2 and LiteLLM 1.110.2.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any
 
@@ -54,14 +54,14 @@ class LiteLLMHooks(_Chat):
         view, kwargs, last = _watching(self, messages, kwargs)
         return _kept_result(await super(LiteLLMHooks, view)._agenerate(messages, *args, **kwargs), last.chunk)
 
-    def _stream(self, messages: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
+    def _stream(self, messages: Any, *args: Any, **kwargs: Any) -> Generator[Any]:
         view, kwargs, last = _watching(self, messages, kwargs)
         deployments: list[Any] = []
         with closing(super(LiteLLMHooks, view)._stream(messages, *args, **kwargs)) as chunks:
             for chunk in chunks:
                 yield _kept_chunk(chunk, last.chunk, deployments)
 
-    async def _astream(self, messages: Any, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+    async def _astream(self, messages: Any, *args: Any, **kwargs: Any) -> AsyncGenerator[Any]:
         view, kwargs, last = _watching(self, messages, kwargs)
         deployments: list[Any] = []
         async with aclosing(super(LiteLLMHooks, view)._astream(messages, *args, **kwargs)) as chunks:

@@ -5,7 +5,7 @@ Its wire messages are one a message (langchain-ollama 1.1.0); whole replies are 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ class OllamaHooks(_Chat):
         write_rows(rows, messages)
         return rows
 
-    def _iterate_over_stream(self, messages: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
+    def _iterate_over_stream(self, messages: Any, *args: Any, **kwargs: Any) -> Generator[Any]:
         last = Last()
         view, kwargs = replanned(self, messages, kwargs, _RENAMED)
         view = view_of(view, _create_chat_stream=last.tap(view._create_chat_stream))
@@ -35,10 +35,10 @@ class OllamaHooks(_Chat):
             for chunk in chunks:
                 yield _kept(chunk, last)
 
-    async def _aiterate_over_stream(self, messages: Any, *args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+    async def _aiterate_over_stream(self, messages: Any, *args: Any, **kwargs: Any) -> AsyncGenerator[Any]:
         last = Last()
         view, kwargs = replanned(self, messages, kwargs, _RENAMED)
-        view = view_of(view, _acreate_chat_stream=last.tap_stream(view._acreate_chat_stream))
+        view = view_of(view, _acreate_chat_stream=last.tap(view._acreate_chat_stream))
         async with aclosing(super(OllamaHooks, view)._aiterate_over_stream(messages, *args, **kwargs)) as chunks:
             async for chunk in chunks:
                 yield _kept(chunk, last)

@@ -6,28 +6,21 @@ reply, one a chunk, one what a stream with `response_format` repeats at its end.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing, closing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ._hooks_responses import ResponsesHooks, write_items
 from ._hooks_shared import TEXT, forget, keep_chunk, keep_result, view_of, write_request, write_rows
-from ._messages import Planned
-
-if TYPE_CHECKING:
-    _Chat = Any
-else:
-    _Chat = object
 
 
-class OpenAIHooks(_Chat):
+class OpenAIHooks(ResponsesHooks):
     """For every class over `BaseChatOpenAI`."""
 
     def _get_request_payload(self, input_: Any, *, stop: Any = None, **kwargs: Any) -> dict[str, Any]:
         payload: dict[str, Any] = super()._get_request_payload(input_, stop=stop, **kwargs)
         if "input" in payload:
-            if not isinstance(input_, Planned):
-                payload["input"] = [item for item in payload["input"] if item.get("type") != "reasoning"]
-            _effort_inside(payload, input_)
+            write_items(payload, input_)
         else:
             write_rows(payload["messages"], input_)
             write_request(payload, input_)
@@ -49,14 +42,6 @@ class OpenAIHooks(_Chat):
         return generation
 
 
-def _effort_inside(payload: dict[str, Any], given: Any) -> None:
-    """The Responses API takes the effort inside `reasoning`."""
-    write_request(payload, given)
-    effort = payload.pop("reasoning_effort", None)
-    if effort is not None:
-        payload["reasoning"] = {**(payload.get("reasoning") or {}), "effort": effort}
-
-
 class CerebrasHooks(OpenAIHooks):
     """ChatCerebras keeps a copy of the text in `additional_kwargs["reasoning"]`, a string.
 
@@ -70,7 +55,7 @@ class CerebrasHooks(OpenAIHooks):
     async def _agenerate(self, *args: Any, **kwargs: Any) -> Any:
         return _without_copy(await super()._agenerate(*args, **kwargs))
 
-    def _stream(self, *args: Any, **kwargs: Any) -> Iterator[Any]:
+    def _stream(self, *args: Any, **kwargs: Any) -> Generator[Any]:
         with closing(super()._stream(*args, **kwargs)) as chunks:
             for chunk in chunks:
                 chunk.message.additional_kwargs.pop("reasoning", None)
@@ -93,7 +78,7 @@ class QwQHooks(OpenAIHooks):
         seen: list[Any] = []
         stream = self._stream
 
-        def watched(*given: Any, **named: Any) -> Iterator[Any]:
+        def watched(*given: Any, **named: Any) -> Generator[Any]:
             with closing(stream(*given, **named)) as chunks:
                 for chunk in chunks:
                     seen.append(chunk.message)
@@ -106,7 +91,7 @@ class QwQHooks(OpenAIHooks):
         seen: list[Any] = []
         stream = self._astream
 
-        async def watched(*given: Any, **named: Any) -> AsyncIterator[Any]:
+        async def watched(*given: Any, **named: Any) -> AsyncGenerator[Any]:
             async with aclosing(stream(*given, **named)) as chunks:
                 async for chunk in chunks:
                     seen.append(chunk.message)
