@@ -32,6 +32,20 @@ answer may lack its call."""
 ORDERED: dict[str, tuple[str, str]] = {"anthropic": ("thinking_blocks", "content.thinking")}
 """Dialect whose wire keeps blocks in order → the carrier that loses the order, and the one that keeps it."""
 
+FILLS = {"gemini": "tool_calls.extra_content"}
+"""Dialect → the carrier that a placeholder stands in, where it stands for the seal of a call and not for a text."""
+
+CALL_SEALS = frozenset(
+    {
+        "tool_calls.extra_content",
+        "tool_calls.id",
+        "function_call.extra",
+        "reasoning_tool_extras",
+        "__gemini_function_call_thought_signatures__",
+    }
+)
+"""Carriers that seal a call: nothing else makes up for a seal that is missing."""
+
 TEXT_CARRIERS = ("reasoning_content", "reasoning", "reasoning_text", "content.thinking")
 """Carriers between which readable text can be moved, in the order they are looked for."""
 
@@ -47,6 +61,11 @@ class _Case(NamedTuple):
     """Why reasoning outside the window goes."""
     strip: str | None = None
     """Why what would stay goes all the same: a guard switched thinking off."""
+
+    @property
+    def serves(self) -> frozenset[str] | tuple[str, ...] | None:
+        """Carriers of which one must be there where something is required; None: any will do."""
+        return CALL_SEALS if self.target.dialect in FILLS else self.writes
 
     @property
     def writes(self) -> tuple[str, ...] | None:
@@ -129,7 +148,8 @@ def _decide(shape: Message, case: _Case, *, inside: bool, scoped: bool) -> tuple
     kept = [act.to or part.carrier for part, act in zip(shape.parts, acts, strict=True) if act.action != "drop"]
     if shape.parts and not shape.visible and (bare := _remove_bare(acts, case.rule)) is not None:
         return Decision(acts, remove=bare), False
-    lacks = scoped and not any(writes is None or carrier in writes for carrier in kept)
+    serves = case.serves
+    lacks = scoped and not any(serves is None or carrier in serves for carrier in kept)
     fill = _fill(case) if lacks else None
     blank = shape.null and not shape.visible and (len(kept) > 0 or fill is not None)
     return Decision(acts, fill, blank_content=blank), lacks
@@ -234,6 +254,8 @@ def _fill(case: _Case) -> tuple[str, str] | None:
     missing = case.rule.missing
     if missing is None or missing.fill is None or case.policy.missing == "leave":
         return None
+    if case.target.dialect in FILLS:
+        return FILLS[case.target.dialect], missing.fill
     writes = case.writes or (() if case.target.dialect == "chat" else TEXT_CARRIERS[-1:])
     carrier = next((name for name in writes if name in TEXT_CARRIERS), None)
     return None if carrier is None else (carrier, missing.fill)

@@ -84,7 +84,7 @@ def _edit_for(shape: Message, decision: Decision) -> _Edit:
         *(_RENAMES.get(act.to, _rename)(name, act.to) for name, act in gone if act.to is not None),
         *(step for name, acts in lists.items() if acts for step in _list_steps(name, acts, PSF in shape.spare)),
         *([_keep_fields(fields)] if fields else ()),
-        *([_put(*decision.fill)] if decision.fill is not None else ()),
+        *([_put(*decision.fill)] if decision.fill is not None and decision.fill[0] not in _PLAIN else ()),
         *([_blank_content] if decision.blank_content else ()),
         *(_INSIDE[key] for key in keys if key in _INSIDE),
     ]
@@ -224,6 +224,7 @@ def _visible_content(message: Mapping[str, Any], copy: dict[str, Any]) -> None:
 
 
 _PLAIN = {"tool_calls.extra_content": without_signature, "content.extra": without_extras}
+"""Seals of what is visible: what is left without them. A placeholder for one is LiteLLM's own affair."""
 _INSIDE: dict[str, Step] = {"function_call.extra": _plain_function, "content.thinking": _visible_content}
 """What goes from inside a value, where the key itself stays."""
 
