@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 import os
 import re
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -32,6 +35,13 @@ TURNS = {
     "all": "every turn",
     "all_if_tools": "every turn if the request has tools, else the running turn",
     "all_once_tools_used": "every turn once a tool was used, else the running turn",
+}
+FORMS = {
+    "anthropic": "Anthropic",
+    "responses": "Responses",
+    "gemini": "Gemini",
+    "bedrock": "Converse",
+    "ollama": "Ollama",
 }
 SCOPES = {
     "all_assistant": "every reply",
@@ -59,22 +69,24 @@ def hosts() -> str:
         "known since",
     ]
     rows = [head, ["---"] * len(head)]
+    of_claude = {law(rule) for host in builtin() if host.id == "anthropic" for rule in host.rules}
     for host in sorted(builtin(), key=lambda host: (host.id == "unknown", host.id)):
-        shown = [rule for rule in host.rules if rule.dialect in {"chat", "anthropic"}]
-        rows += [
-            [
-                names(host) if rule is shown[0] else host.id,
-                form(rule),
-                models(rule),
-                when(rule),
-                turns(rule),
-                carrier(rule),
-                fill(rule),
-                known(rule),
-            ]
-            for rule in shown
-        ]
+        first, borrowed = len(rows), set()
+        for rule in host.rules:
+            title = names(host) if len(rows) == first else host.id
+            if host.id == "anthropic" or law(rule) not in of_claude:
+                cells = models(rule), when(rule), turns(rule), carrier(rule), fill(rule), known(rule)
+                rows.append([title, form(rule), *cells])
+            elif rule.dialect not in borrowed:
+                borrowed.add(rule.dialect)
+                rows.append([title, form(rule), "Claude's", "", "as anthropic", "", "", ""])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def law(rule) -> tuple[object, ...]:
+    """What a rule says, whoever's it is: several hosts serve Claude by Anthropic's own rules."""
+    models = ("*claude*",) if rule.models == ("*",) else rule.models
+    return models, rule.when, rule.window, rule.source, rule.date
 
 
 def names(host) -> str:
@@ -82,7 +94,7 @@ def names(host) -> str:
 
 
 def form(rule) -> str:
-    return "Anthropic" if rule.dialect == "anthropic" else "chat"
+    return FORMS.get(rule.dialect, rule.dialect)
 
 
 def models(rule) -> str:
@@ -127,28 +139,47 @@ def known(rule) -> str:
     return f"{rule.date.isoformat()}, {rule.confidence}"
 
 
+def classes() -> str:
+    from class_table import HEAD, rows
+
+    shown = [HEAD, ["---"] * len(HEAD), *((f"`{cls}`", *cells) for cls, *cells in rows())]
+    return "\n".join(f"| {' | '.join(row)} |" for row in shown)
+
+
+TABLES = {"reasons": reasons, "hosts": hosts, "classes": classes}
+
+
+def written(text: str, name: str) -> str:
+    return re.search(rf"<!-- {name} -->\n(.*?)\n?<!-- /{name} -->", text, re.DOTALL)[1]
+
+
 def with_tables(text: str) -> str:
-    for name, table in (("reasons", reasons()), ("hosts", hosts())):
+    for name, table in TABLES.items():
         mark = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
-        assert mark.search(text)
-        text = mark.sub(lambda found, table=table: f"{found[1]}{table}\n{found[2]}", text)
+        found = mark.search(text)
+        assert found
+        text = text[: found.end(1)] + table() + "\n" + text[found.start(2) :]
     return text
 
 
+REAL = {
+    "deepseek": ("api.deepseek.com", "DEEPSEEK_API_BASE", "DEEPSEEK_API_KEY"),
+    "anthropic": ("api.anthropic.com", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"),
+}
+"""Strict host -> the real one's name, and the variables with which clients find address and key."""
+
+
 @contextlib.contextmanager
-def api_deepseek() -> Iterator[str]:
-    """A strict DeepSeek behind LiteLLM's own variable, so that the README's code needs no address."""
+def real_hosts() -> Iterator[dict[str, str]]:
+    """Strict hosts behind the clients' own variables, so that the README's code needs no address: name -> real name."""
     from reasoning_replay.testing import strict_host
 
-    with strict_host("deepseek") as host:
-        names = {"DEEPSEEK_API_BASE": host.url, "DEEPSEEK_API_KEY": "none"}
-        before = {name: os.environ.get(name) for name in names}
-        os.environ.update(names)
-        try:
-            yield host.name
-        finally:
-            for name, value in before.items():
-                os.environ.pop(name) if value is None else os.environ.update({name: value})
+    with contextlib.ExitStack() as stack:
+        hosts = {kind: stack.enter_context(strict_host(kind)) for kind in REAL}
+        stack.enter_context(mock.patch.dict(os.environ))
+        for kind, (_, base, key) in REAL.items():
+            os.environ.update({base: hosts[kind].url, key: "none"})
+        yield {hosts[kind].name: REAL[kind][0] for kind in REAL}
 
 
 def run_blocks(text: str) -> Iterator[tuple[str | None, str]]:
@@ -158,7 +189,7 @@ def run_blocks(text: str) -> Iterator[tuple[str | None, str]]:
     litellm.suppress_debug_info = True  # stream_chunk_builder prints a list of providers, with the line or without
     space: dict[str, object] = {"__name__": "readme"}
     try:
-        with api_deepseek() as host:
+        with real_hosts() as hosts:
             for block in BLOCK.finditer(text):
                 if block["pytest"] is not None:
                     continue
@@ -167,11 +198,17 @@ def run_blocks(text: str) -> Iterator[tuple[str | None, str]]:
                 said = io.StringIO()
                 with contextlib.redirect_stdout(said):
                     exec(code, space)
-                yield block["output"], said.getvalue().replace(host, "api.deepseek.com")
+                yield block["output"], with_real_names(said.getvalue(), hosts)
     finally:
         for callback in list(litellm.callbacks):
             if hasattr(callback, "uninstall"):
                 callback.uninstall()
+
+
+def with_real_names(text: str, hosts: dict[str, str]) -> str:
+    for name, real in hosts.items():
+        text = text.replace(name, real)
+    return text
 
 
 def with_outputs(text: str) -> str:
@@ -210,11 +247,19 @@ def test_the_pytest_example_passes_as_a_user_would_run_it(tmp_path):
     assert "1 passed" in run.stdout, run.stdout + run.stderr
 
 
-@pytest.mark.parametrize("name", ["reasons", "hosts"])
+@pytest.mark.parametrize("name", ["reasons", "hosts", pytest.param("classes", marks=pytest.mark.slow)])
+@pytest.mark.filterwarnings("ignore")  # the chat classes warn by the dozen
 def test_a_table_is_what_the_library_says(name):
-    text = README.read_text()
-    mark = re.compile(rf"<!-- {name} -->\n(.*?)\n?<!-- /{name} -->", re.DOTALL)
-    assert mark.search(text)[1] == mark.search(with_tables(text))[1], "python tests/test_readme.py writes it anew"
+    assert written(README.read_text(), name) == TABLES[name](), "python tests/test_readme.py writes it anew"
+
+
+def test_the_table_of_classes_has_a_row_for_every_class_that_is_known():
+    from reasoning_replay.langchain._classes import ROWS
+
+    rows = written(README.read_text(), "classes").splitlines()[2:]
+    shown = {row.split("`")[1] for row in rows}
+    inner = {"BaseChatOpenAI", "ChatQwen"}  # ChatOpenAI's base; ChatQwQ's sibling: the same hooks
+    assert {row.name.partition(".")[2] for row in ROWS} - inner == shown
 
 
 def test_the_page_links_to_every_chapter():
@@ -237,5 +282,7 @@ def test_the_testing_page_is_at_most_80_lines_long():
 
 
 if __name__ == "__main__":
-    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = os.environ["LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS"] = "True"
+    logging.disable(logging.CRITICAL)
+    warnings.simplefilter("ignore")
     README.write_text(with_tables(with_outputs(README.read_text())))
