@@ -17,6 +17,7 @@ from reasoning_replay._origin import DIALECTS, Origin, host_of
 from reasoning_replay._parse import parse
 from reasoning_replay._rules import (
     Policy,
+    RuleError,
     ask_to_keep,
     check,
     disable_thinking,
@@ -1021,6 +1022,16 @@ WORDS = [
     ("anthropic", 400, "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.", "missing"),
     ("openai", 400, "Item 'rs_1' of type 'reasoning' was provided without its required following item.", "pair"),
     ("openai", 404, "Item with id 'rs_0' not found.", "lost"),
+    ("openai", 400, "The encrypted content gAAA...CQ== could not be verified. Reason: Encrypted content could not be decrypted or parsed.", "sealed"),
+    ("anthropic", 400, "messages.2.content.1.thinking: each thinking block must contain thinking", "refused"),
+    ("anthropic", 400, "When `thinking` is disabled, an `assistant` message in the final position cannot contain `thinking`.", "refused"),
+    ("anthropic", 400, "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.", "lost"),
+    ("bedrock", 400, "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation.", "prefix"),
+    ("bedrock", 400, "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.", "lost"),
+    ("vertex", 400, "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation.", "prefix"),
+    ("vertex", 400, "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.", "missing"),
+    ("openrouter", 400, "Gemini models require OpenRouter reasoning details to be preserved in each request.", "sealed"),
+    ("openrouter", 400, "Invalid thought signature.", "sealed"),
     ("azure", 400, "Extra inputs are not permitted", "refused"),
     ("azure", 400, "The encrypted content gAAA...CQ== could not be verified.", "sealed"),
     ("azure", 400, "Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'.", "pair"),
@@ -1060,6 +1071,16 @@ def test_a_refusal_is_read_by_the_first_of_the_hosts_own_words_that_fits(host, s
     file = next(file for file in builtin() if file.id == host)
     fits = (one.means for one in file.errors if one.status in (None, status) and re.search(one.match, text))
     assert next(fits, None) == means
+
+
+@pytest.mark.parametrize("file", builtin(), ids=lambda file: file.id)
+def test_every_error_text_of_a_file_is_shown_above(file):
+    said = {
+        next((one.match for one in file.errors if one.status in (None, status) and re.search(one.match, text)), None)
+        for host, status, text, _ in WORDS
+        if host == file.id
+    }
+    assert [one.match for one in file.errors if one.match not in said] == []
 
 
 # --- the matrix: a changed file shows here as changed behaviour
@@ -1110,7 +1131,7 @@ HEAD = """\
 # What every rule file says, resolved: a test compares this file with the rules. Made by
 #   RULES_MATRIX=write python -m pytest tests/test_hosts.py -k matrix
 # host, dialect, model, tools in the request, thinking in the request
-#   -> window | read > write | requirement | where missing, and its fill | strict | signature | bound
+#   -> window | read > write | requirement | where missing, and its fill | strict | signature | bound | more | evidence
 """
 
 
@@ -1132,20 +1153,29 @@ def outcome(choice):
     carriers = f"{','.join(rule.read)} > {','.join(rule.write)}" if rule.dialect == "chat" else "-"
     missing = f"{rule.missing.on}={rule.missing.fill!r}" if rule.missing else "-"
     bound = ",".join(sorted(rule.bound)) or "-"
+    more = [
+        *(f"{switch.param} {value}={window}" for switch in rule.switch for value, window in switch.values),
+        *(f"refuses {kind}" for kind in sorted(rule.refuses)),
+        *rule.guards,
+        *([] if rule.can_disable else ["no off"]),
+        *([rule.upstream] if rule.upstream else []),
+    ]
     return (
         f"{rule.window} | {carriers} | {rule.requirement} | {missing} | {'strict' if rule.strict else '-'} | "
-        f"{rule.signature} | {bound}"
+        f"{rule.signature} | {bound} | {', '.join(more) or '-'} | {rule.date} {rule.confidence}"
     )
 
 
-def matrix():
+def lines_of(host, hosts):
+    """The lines of one file, with `hosts` around it."""
     lines = []
-    for host in builtin():
-        name = name_of(host)
-        for dialect in dict.fromkeys(rule.dialect for rule in host.rules):
+    paths = [None, *dict.fromkeys(rule.when.path.replace("*", "x") for rule in host.rules if rule.when.path)]
+    for dialect in dict.fromkeys(rule.dialect for rule in host.rules):
+        for path in paths:
             for model in MODELS.get(host.id, ["any"]):
+                target = Origin(name_of(host), dialect=dialect, model=model)
                 cells = {
-                    cell: outcome(choose(name, model, request, dialect=dialect, hint=host.id))
+                    cell: outcome(select(hosts, target, request, hint=host.id, path=path))
                     for cell, request in requests(host).items()
                 }
                 by_state = {}
@@ -1153,11 +1183,35 @@ def matrix():
                     same = cells["no", state] == cells["yes", state]
                     for tools in ["*"] if same else ["no", "yes"]:
                         by_state.setdefault((tools, cells["no" if tools == "*" else tools, state]), []).append(state)
+                where = f"{host.id}  {dialect}  {model}{f'  {path}' if path else ''}"
                 lines += [
-                    f"{host.id}  {dialect}  {model}  tools={tools}  thinking={','.join(states)}\n  -> {result}"
+                    f"{where}  tools={tools}  thinking={','.join(states)}\n  -> {result}"
                     for (tools, result), states in by_state.items()
                 ]
-    return HEAD + "\n".join(lines) + "\n"
+    return lines
+
+
+def matrix():
+    return HEAD + "\n".join(line for host in builtin() for line in lines_of(host, builtin())) + "\n"
+
+
+@pytest.mark.parametrize("name", ON_DISK)
+def test_no_rule_can_go_without_a_change_in_the_matrix(name):
+    """So whoever deletes an entry of a file has to say so: each of them decides for one of the models above."""
+    blocks, unnoticed = re.split(r"(?m)^(?=\[\[)", ON_DISK[name]), []
+    host = next(host for host in builtin() if host.name == f"hosts/{name}")
+    whole = lines_of(host, builtin())
+    for number, block in enumerate(blocks):
+        if not block.startswith("[[rules]]"):
+            continue
+        try:
+            less = parse("".join(blocks[:number] + blocks[number + 1 :]), f"hosts/{name}", others=used, tested=True)
+            left = lines_of(less, tuple(less if other is host else other for other in builtin()))
+        except RuleError:  # the last one of a dialect, or nothing is left
+            continue
+        if left == whole:
+            unnoticed.append(block)
+    assert [] == unnoticed
 
 
 def test_the_matrix_of_resolved_rules_is_the_one_on_disk():
