@@ -9,7 +9,7 @@ from ._decision import Decision, Row
 from ._history import HistoryError
 from ._known import Known, MemoryStore
 from ._origin import Origin, OriginError
-from ._plan import MissingReasoning, Plan
+from ._plan import ConversationElsewhere, MissingReasoning, Plan
 from ._replay import prepare, rule_for
 from ._report import Report
 from ._rules import BadPolicy, Host, Policy, Rule, RuleError
@@ -18,6 +18,7 @@ from .hosts import load_hosts
 __all__ = [
     "BadPolicy",
     "Collector",
+    "ConversationElsewhere",
     "Decision",
     "HistoryError",
     "Host",

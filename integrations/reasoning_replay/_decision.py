@@ -41,6 +41,7 @@ REASONS: dict[str, str] = {
     "budget": "The thinking budget was capped, or thinking went: max_tokens leaves no room for it.",
     "lead_block": "Thinking went: the running tool loop does not begin with a block of this host.",
     "disabled": "Thinking was switched off, as the policy asks where required reasoning is missing.",
+    "elsewhere": "Another endpoint keeps the conversation that the request named; its messages, in hand, went instead.",
     "kept_turns": "The host's own parameter was set, so that it keeps the earlier turns that the policy sends.",
     "framework": "It was to go, and the framework took it out on the way.",
     "fault": "A fault inside reasoning-replay: everything was stripped, and the call went on.",

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from typing import NamedTuple, TypeVar
 
 from ._known import first_time
-from ._plan import MissingReasoning, Plan
+from ._plan import ConversationElsewhere, MissingReasoning, Plan
 from ._rules import BadPolicy
 
 _log = logging.getLogger("reasoning_replay")
@@ -35,10 +35,11 @@ def fail_closed(host: str, do: Callable[[], T], instead: Callable[[], T]) -> T:
 
     Raises:
         MissingReasoning, BadPolicy: what the caller asked for.
+        ConversationElsewhere: no request can say what the caller meant.
     """
     try:
         return do()
-    except (MissingReasoning, BadPolicy):
+    except (MissingReasoning, BadPolicy, ConversationElsewhere):
         raise
     except Exception as error:  # noqa: BLE001 - the one place
         report_fault(error, host)

@@ -101,6 +101,17 @@ def lead_block(request: Mapping[str, Any], leads: bool) -> Guarded | None:
     return None
 
 
+STORED = ("previous_response_id", "conversation")
+"""Parameters that go on with what a host has stored, by its name or as `{"id": name}`."""
+
+
+def stored(request: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The parameters of a request that name something stored, and the names."""
+    named = ((key, request.get(key)) for key in STORED)
+    found = ((key, value.get("id") if isinstance(value, Mapping) else value) for key, value in named)
+    return [(key, name) for key, name in found if isinstance(name, str)]
+
+
 GUARDS: dict[str, Callable[[Mapping[str, Any], bool], Guarded | None]] = {
     "forced_tools": forced_tools,
     "budget": budget,

@@ -37,6 +37,25 @@ class MissingReasoning(ValueError):
         return MissingReasoning, (self.index, self.host)
 
 
+class ConversationElsewhere(ValueError):
+    """The request goes on with a conversation that another endpoint keeps, and its messages are not in hand.
+
+    Sent, it is refused; without it the model would answer as if nothing had been said.
+    """
+
+    def __init__(self, parameter: str, host: str, keeper: str) -> None:
+        super().__init__(
+            f"{parameter}: names a conversation that {keeper} keeps, and the request goes to {host}; "
+            "send the messages themselves (what capture() gave of every reply), or go on at the host that keeps it"
+        )
+        self.parameter = parameter
+        self.host = host
+        self.keeper = keeper
+
+    def __reduce__(self) -> tuple[type[ConversationElsewhere], tuple[str, str, str]]:
+        return ConversationElsewhere, (self.parameter, self.host, self.keeper)
+
+
 class Work(NamedTuple):
     """Everything that a plan was made of. Holds messages, so it has no useful `repr`."""
 

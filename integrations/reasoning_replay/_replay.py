@@ -11,14 +11,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from . import _engine
+from . import _engine, _guards
 from ._decision import Draft, Row
 from ._fallback import stripped
 from ._faults import fail_closed, tell
 from ._history import History, HistoryError, Message, Part
 from ._known import Known, Overlay, default_store
-from ._origin import Origin, OriginError, Reach, path_of
-from ._plan import MissingReasoning, Plan, Work
+from ._origin import Origin, OriginError, Reach, accepts, path_of
+from ._plan import ConversationElsewhere, MissingReasoning, Plan, Work
 from ._report import Report
 from ._rules import (
     BadPolicy,
@@ -33,6 +33,7 @@ from ._rules import (
     upstream_of,
 )
 from .forms import Form, digest, form_for, given_back
+from .forms._envelopes import name_payload
 from .hosts import all_hosts
 
 
@@ -120,10 +121,12 @@ def _prepare(
         history = history.with_start_of(known.users, known.users_in_turn)
     used = history.calls_tools()
     choice = select(all_hosts(), target, request, policy=policy, hint=hint, used_tools=used, path=path)
-    asked = ask_to_keep(choice, request, policy)
-    draft = _engine.plan(history, choice, target, _reach(choice, policy), policy, asked)
-    if asked is not request:
-        draft = draft._replace(guards=("kept_turns", *draft.guards))
+    reach = _reach(choice, policy)
+    here = _without_elsewhere(request, history, target, reach, known)
+    asked = ask_to_keep(choice, here, policy)
+    draft = _engine.plan(history, choice, target, reach, policy, asked)
+    done = [*(["elsewhere"] if here is not request else ()), *(["kept_turns"] if asked is not here else ())]
+    draft = draft._replace(guards=(*done, *draft.guards)) if done else draft
     if draft.missing is not None:
         choice, draft = _lacking(choice, draft, target, policy, hint, path)
     return _plan_of(messages, rows, Work(tuple(rows), form, draft, choice, policy, known), target, hint)
@@ -150,6 +153,25 @@ def _reach(choice: Choice, policy: Policy) -> Reach:
         holds_key=holds_key(choice, policy),
         upstream_of=lambda model: upstream_of(choice.host, choice.rule, model),
     )
+
+
+def _without_elsewhere(
+    request: Mapping[str, Any] | None, history: History, target: Origin, reach: Reach, known: Known
+) -> Mapping[str, Any] | None:
+    """The parameters without the name of a conversation that another endpoint is known to keep.
+
+    Raises:
+        ConversationElsewhere: nothing that this endpoint said is in the history, so the conversation is not in hand.
+    """
+    for parameter, name in _guards.stored(request or {}):
+        keepers = frozenset(known.origins(digest(name_payload(name))))
+        if not keepers or any(accepts(target, keeper, reach, sealed=True) for keeper in keepers):
+            continue
+        said = (part.origins for shape in history.shapes for part in shape.parts if part.origins is not None)
+        if all(keepers.isdisjoint(origins) for origins in said):
+            raise ConversationElsewhere(parameter, target.host, ", ".join(sorted(each.host for each in keepers)))
+        request = {key: value for key, value in (request or {}).items() if key != parameter}
+    return request
 
 
 def _lacking(
