@@ -1,7 +1,9 @@
 """One way to run each kind of LangChain call, for tests: `MODES` maps a name to a function that gives a whole reply."""
 
 import asyncio
+import atexit
 import contextvars
+import warnings
 from functools import partial
 
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
@@ -12,6 +14,7 @@ from reasoning_replay.testing import aliases
 
 KEY = "k"
 _runner = asyncio.Runner()
+atexit.register(warnings.simplefilter, "ignore", ResourceWarning)  # the classes leave their async clients open
 
 
 @tool

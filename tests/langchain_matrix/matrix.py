@@ -22,6 +22,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -59,7 +61,8 @@ LOST = "own reasoning incomplete"
 MOVED = "what the host had seen was changed within the turn"
 MARKED = "our mark on the wire"
 FAULT = "a step of ours failed and the fallback stood in"
-KINDS = (FOREIGN, LOCAL, REFUSED, DOUBLED, LOST, MOVED, MARKED, FAULT)
+OTHERWISE = "stored otherwise than by the bare class"
+KINDS = (FOREIGN, LOCAL, REFUSED, DOUBLED, LOST, MOVED, MARKED, FAULT, OTHERWISE)
 
 TOOL = {
     "type": "function",
@@ -146,13 +149,13 @@ class Source:
     """What its host issued with it."""
 
 
-def _script(turn: Turn) -> Reply:
+def _script(turn: Turn, pieces: int) -> Reply:
     """A call in two blocks of reasoning where the host seals, first with text; an answer in one. The last row says which."""
     asked = json.dumps(rows_of(turn.body)[-1:])
     if "ANSWER" in asked:
-        return Reply((think(), Text()))
+        return Reply((think(), Text()), pieces=pieces)
     said = (Text("Let me look."),) if "Oslo" in asked else ()
-    return Reply((think(), sealed(), *said, call()))
+    return Reply((think(), sealed(), *said, call()), pieces=pieces)
 
 
 QUESTION = HumanMessage("How is the weather in Oslo? Use the tool.")
@@ -166,7 +169,7 @@ class Room:
 
     def __init__(self, configurations: Sequence[Configuration]) -> None:
         self.configurations = tuple(configurations)
-        self.hosts = {c.name: StrictHost(c.host, script=_script) for c in configurations}
+        self.hosts = {c.name: StrictHost(c.host, script=partial(_script, pieces=c.pieces)) for c in configurations}
         self.policy = Policy(aliases=aliases(self.hosts.values()))
         self._models: dict[tuple[str, str | None], Any] = {}
 
@@ -252,6 +255,8 @@ class Run:
             if reply is None:
                 return None
             message, new = reply
+            if step == 0 and self._wrap is not bare:
+                self._compared(configuration, shape, message)
             words += new
             told.append(message)
             told += [ToolMessage(RESULT, tool_call_id=c["id"]) for c in message.tool_calls]
@@ -284,6 +289,15 @@ class Run:
                 return None
             return message, [word.encode() for word in host.issued if word not in before]
         return None
+
+    def _compared(self, configuration: Configuration, shape: Shape, message: AIMessage) -> None:
+        """Whether a wrapped model's first reply is stored as the bare class stores the same reply."""
+        model = self.room.model(configuration, shape.version).bind_tools([TOOL])
+        seen, wanted = _outside(message), _outside(MODES[shape.mode](model, [QUESTION]))
+        for what in seen:
+            if seen[what] != wanted[what]:
+                detail = f"{what}: {seen[what]} instead of {wanted[what]}"
+                self.fail((configuration, shape), configuration.name, OTHERWISE, detail)
 
     def own(self, source: Source) -> None:
         """The whole story back to its own host."""
@@ -367,6 +381,24 @@ def _sane(message: AIMessage) -> bool:
     return all(c["name"] == "get_weather" and c["args"] == {"city": "Oslo"} and c["id"] for c in message.tool_calls)
 
 
+OURS = {"reasoning_replay"}
+
+
+def _outside(message: AIMessage) -> dict[str, Any]:
+    """What a reply is beside reasoning: kinds of content, calls, and the keys of what is told about it.
+
+    Where a class drops reasoning and v1 is asked for, core makes its standard block of what we capture.
+    """
+    content = message.content if isinstance(message.content, list) else ["text"]
+    return {
+        "class": type(message).__name__,
+        "content": [k for b in content if (k := b if isinstance(b, str) else b["type"]) != "reasoning"],
+        "calls": [(c["name"], c["args"]) for c in message.tool_calls],
+        "response_metadata": sorted(set(message.response_metadata) - OURS),
+        "usage": message.usage_metadata,
+    }
+
+
 ROWS = ("messages", "input", "contents")
 """Under which key each dialect sends its history."""
 
@@ -390,7 +422,7 @@ def pairs(configurations: Sequence[Configuration], sample: int | None = None) ->
     sources = [(c, shape) for c in configurations for shape in SHAPES]
     size = len(configurations)
     made = [
-        (index, configurations[(index + index // len(SHAPES) + step) % size])
+        (index, configurations[(5 * (index // len(SHAPES)) + 11 * (index % len(SHAPES)) + step) % size])
         for step in range(size)
         for index in range(len(sources))
     ]
@@ -414,7 +446,8 @@ def _run(here: Run, where: Room, sample: int | None, stored: list[Source] | None
     told: dict[int, Source | None] = {}
     if stored is None:
         where.reset()
-        told = {index: here.source(*wanted[index]) for index in sorted({i for i, _ in chosen})}
+        asked = range(len(wanted)) if sample is None else sorted({index for index, _ in chosen})
+        told = {index: here.source(*wanted[index]) for index in asked}
         default_store.cache_clear()  # as after a restart: from here on only what is in the histories counts
         for source in told.values():
             if source is not None:
@@ -491,6 +524,10 @@ def main() -> int:
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
+    if find_spec("litellm") is not None:
+        import litellm
+
+        litellm.suppress_debug_info = True
     chosen = available(tuple(asked.only))
     missing = [c.name for c in CONFIGURATIONS if c not in chosen and not asked.only]
     results = []

@@ -32,6 +32,8 @@ class Configuration:
     """Class, base URL, model name, further keywords: the model."""
     model: str | None = None
     """The model's name; None: the strict host's own."""
+    pieces: int = 3
+    """Into how many fragments its host's stream cuts each text."""
     takes_own: bool = True
     """Whether its host takes reasoning back at all."""
     sends_history: bool = True
@@ -129,7 +131,7 @@ CONFIGURATIONS = (
     ),
     Configuration(name="xai", host="xai", package="langchain_xai", cls="ChatXAI", build=by()),
     Configuration(
-        name="xai responses", host="xai", package="langchain_xai", cls="ChatXAI", dialect="responses",
+        name="xai responses", host="xai-responses", package="langchain_xai", cls="ChatXAI", dialect="responses",
         build=by(use_responses_api=True, store=False, include=["reasoning.encrypted_content"]),
     ),
     Configuration(
@@ -167,7 +169,10 @@ CONFIGURATIONS = (
         build=by(reasoning_effort="low"),
     ),
     Configuration(name="moonshot", host="moonshot", package="langchain_moonshot", cls="ChatMoonshot", build=by()),
-    Configuration(name="qwq", host="dashscope", package="langchain_qwq", cls="ChatQwQ", build=by()),
+    Configuration(
+        name="qwq", host="dashscope", package="langchain_qwq", cls="ChatQwQ", build=by(),
+        pieces=1,  # it "repairs" each fragment of a call's JSON that ends in a brace, and so breaks what comes in parts
+    ),
     Configuration(
         name="litellm deepseek", host="deepseek", package="langchain_litellm", cls="ChatLiteLLM",
         build=_litellm("deepseek/"),
