@@ -330,6 +330,20 @@ def test_around_a_wrapped_model_it_does_nothing_and_nothing_is_lost(strict_hosts
     assert [] == warnings_in(caplog)
 
 
+def test_a_whole_chain_can_be_wrapped_and_its_marks_outlive_the_process(strict_hosts):
+    host = strict_hosts("deepseek")
+    given = chain(chat_deepseek(host), host)
+    wrapped = with_reasoning_replay(given, Policy(aliases=aliases([host])))
+    messages = []
+    for mode in ("invoke", "stream"):
+        turn(mode, wrapped, messages)
+        default_store.cache_clear()
+    assert [200] * 6 == statuses(host)
+    assert [] == host.lost()
+    assert with_reasoning_replay(wrapped) is wrapped
+    assert not given.first._passes
+
+
 def test_it_can_be_pickled():
     t = pickle.loads(pickle.dumps(kimi(policy=Policy(window="all"))))
     assert "CANARY-own" == t.invoke([HumanMessage("q"), SAID])[1].additional_kwargs["reasoning_content"]

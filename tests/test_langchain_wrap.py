@@ -315,7 +315,16 @@ def test_dumped_it_is_langchains_own_class():
 
 
 ALLOWED = "allowed: a chat model, or a Runnable that was made of one (a chain, a binding, fallbacks, alternatives)"
+
+
+def a_graph():
+    from langgraph.graph import START, MessagesState, StateGraph
+
+    return StateGraph(MessagesState).add_node("a", lambda state: {}).add_edge(START, "a").compile()
+
+
 NOTHING = {
+    "a graph": (a_graph(), "a CompiledStateGraph in which no chat model can be reached"),
     "a str": ("deepseek-v4", f"with_reasoning_replay: a str; {ALLOWED}"),
     "a class": (ChatOpenAI, f"with_reasoning_replay: the class ChatOpenAI; {ALLOWED}; give an instance"),
     "a function": (

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
@@ -72,8 +73,10 @@ class ReplayTransformer(Runnable[Any, Any]):
     what may stay; mark a reply with its host, so that the next turn knows.
 
     What it cannot: reach the wire. A field that a class drops from a reply, or does not send (`reasoning_content` with
-    ChatOpenAI, ChatDeepSeek, ChatXAI, ChatGroq and others), stays lost; a host's required filler is not written. For
-    those, and for anything with several possible hosts, use `with_reasoning_replay(model)`, which does all of this too.
+    ChatOpenAI, ChatDeepSeek, ChatXAI, ChatGroq and others), stays lost, and so does the placeholder that a host asks
+    for in its place; parameters of a single call are not seen (bind them). For those, and for anything with several
+    possible hosts, use `with_reasoning_replay(model)`, which needs no transformer; around a wrapped model it does
+    nothing.
 
     `t.capture` stands right behind this very model, before any parser: it cannot see that another model of the same
     class answered. It leaves alone a reply from LangChain's cache, and one that carries another class's label.
@@ -132,6 +135,14 @@ class ReplayTransformer(Runnable[Any, Any]):
     def capture(self) -> Runnable[Any, Any]:
         """Marks what the model gave: an AIMessage, its chunks one by one, or a LangGraph state's last message."""
         return RunnableGenerator(self._capture, self._acapture, name=f"{self.name}.capture")
+
+    def beside_wrapped(self) -> ReplayTransformer:
+        """The same where the model is wrapped: it does nothing, since the model needs the marks."""
+        if self._passes:
+            return self
+        made = copy(self)
+        made._passes = True
+        return made
 
     def __call__(self, messages: Any) -> Any:
         """The same as `invoke`, for a hook of your own."""
@@ -244,16 +255,16 @@ class _Marks:
         kwargs = dict(chunk.additional_kwargs)
         if DETAILS in kwargs:  # core's merging of chunks would break them: they go out whole, with the last one
             kwargs[DELTA] = {DETAILS: kwargs.pop(DETAILS)}
-        copy = chunk.model_copy(update={"additional_kwargs": kwargs})
-        self._notes.passes(ChatGenerationChunk(message=copy))
-        return copy
+        made = chunk.model_copy(update={"additional_kwargs": kwargs})
+        self._notes.passes(ChatGenerationChunk(message=made))
+        return made
 
     def _marked(self, message: AIMessage) -> AIMessage:
         if is_marked(message) or not self._ours(message):
             return message
-        copy = message.model_copy(update={"additional_kwargs": dict(message.additional_kwargs)})
-        fail_closed(self._origin.host, lambda: mark_reply(copy, self._origin, self._known), lambda: None)
-        return copy if is_marked(copy) else message
+        made = message.model_copy(update={"additional_kwargs": dict(message.additional_kwargs)})
+        fail_closed(self._origin.host, lambda: mark_reply(made, self._origin, self._known), lambda: None)
+        return made if is_marked(made) else message
 
     def _ours(self, message: AIMessage) -> bool:
         """Whether nothing speaks against this host; a cache, or a label of another class, does."""

@@ -99,6 +99,8 @@ class _Search:
         if is_model_to_come(runnable):
             self.models += 1
             return wrap_model_to_come(runnable, self.policy)
+        if hasattr(type(runnable), "beside_wrapped"):  # a ReplayTransformer, whose module needs this one
+            return runnable.beside_wrapped()
         beside = next((wrap for kind, wrap in BESIDE if isinstance(runnable, kind)), _Search._by_parts)
         return beside(self, runnable)
 
