@@ -204,7 +204,7 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(
         "langchain_aws.ChatBedrockConverse",
-        "none",
+        "bedrock",
         "ChatBedrockConverse",
         dialect="bedrock",
         bases=("client.meta.endpoint_url",),

@@ -24,6 +24,7 @@ MIXINS: dict[str, tuple[str, str]] = {
     "litellm": ("_hooks_litellm", "LiteLLMHooks"),
     "anthropic": ("_hooks_blocks", "AnthropicHooks"),
     "gemini": ("_hooks_blocks", "GeminiHooks"),
+    "bedrock": ("_hooks_bedrock", "BedrockHooks"),
 }
 """Family -> module and class."""
 
