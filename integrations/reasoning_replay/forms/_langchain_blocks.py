@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from . import canonical, shape_value
 from ._carriers import text_of
+from ._envelopes import id_inside, inside
 
 THINKING = "content.thinking"
 ITEM = "content.item"
@@ -46,17 +47,26 @@ def reasoning_in(block: object) -> Reasoning | None:
     if not isinstance(block, Mapping):
         return None
     kind = block.get("type")
-    read = _READERS.get(kind) if isinstance(kind, str) else None
-    return read(block) if read is not None else None
+    return _READERS[kind](block) if kind in _READERS else None
+
+
+def word_of(seals: Mapping[str, Any]) -> str:
+    """What is sealed beside a visible block as one word: the value itself where there is one."""
+    values = list(seals.values())
+    return str(_word(values[0])) if len(values) == 1 else canonical(seals)
 
 
 def _word(value: object) -> str | None:
-    """A sealed value as a word; bytes (Bedrock) as the base64 that they are on the wire. None for nothing."""
+    """A sealed value as a word, out of LiteLLM's envelopes; bytes (Bedrock) as the base64 of the wire. None: nothing."""
     if isinstance(value, (bytes, bytearray)):
         return base64.b64encode(value).decode()
     if isinstance(value, str):
-        return value if len(value) else None
+        return inside(value) if len(value) else None
     return None if value is None else canonical(value)
+
+
+def _name(identity: object) -> str | None:
+    return id_inside(identity) if isinstance(identity, str) else None
 
 
 def _thinking(block: Mapping[str, Any]) -> Reasoning:
@@ -79,7 +89,7 @@ def _reasoning(block: Mapping[str, Any]) -> Reasoning:
         return Reasoning(THINKING, text, redacted, redacted=True)
     seals = [_word(place.get("encrypted_content")) for place in (block, extras)]
     if any(seal is not None for seal in seals) or "summary" in block or is_item_id(block.get("id")):
-        return Reasoning(ITEM, text, next((seal for seal in (*seals, _word(block.get("id"))) if seal is not None), ""))
+        return Reasoning(ITEM, text, next((seal for seal in (*seals, _name(block.get("id"))) if seal is not None), ""))
     signatures = [_word(place.get(key)) for place in (extras, block) for key in ("signature", "thought_signature")]
     return Reasoning(THINKING, text, next((seal for seal in signatures if seal is not None), None))
 

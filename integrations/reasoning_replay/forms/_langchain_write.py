@@ -305,6 +305,8 @@ def _filled(carrier: str, text: str) -> Step:
     """The placeholder that the host demands; in a dialect of blocks an unsigned one, before all others."""
 
     def step(copy: _Copy) -> None:
+        if carrier == "tool_calls.extra_content":
+            return  # Gemini's sentinel: langchain-google-genai writes it itself
         if carrier == THINKING:
             copy.first = [{"type": "thinking", "thinking": text, "signature": ""}]
         else:

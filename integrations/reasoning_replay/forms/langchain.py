@@ -16,7 +16,7 @@ from .._history import History, HistoryError, Message, Part, StartsTurn
 from .._origin import MARK, from_mark_id, mark_id
 from . import PSF, TURN, Form, Messages, canonical, shape_value, stated_turn
 from ._carriers import BY_NAME, PSF_CARRIERS, SEALED, STRINGS, THOUGHT, codes_of, part_of
-from ._langchain_blocks import ITEM, holds_item_id, is_item_id, is_melted, reasoning_in, seals_of
+from ._langchain_blocks import ITEM, holds_item_id, is_item_id, is_melted, reasoning_in, seals_of, word_of
 from ._langchain_write import FIELD, IDS, SIGNATURES, TOOL_EXTRAS, WIRE, Edited, strip, write
 from ._turns import last_start
 
@@ -229,7 +229,7 @@ def payload(message: Mapping[str, Any], part: Part) -> str:
             return BY_NAME[carrier].payload(kwargs[carrier][part.item])
         block = message["content"][part.item]
         found = reasoning_in(block)
-        return found.payload if found is not None else f"\0{canonical(seals_of(block))}"
+        return found.payload if found is not None else f"\0{word_of(seals_of(block))}"
     if carrier in STRINGS:
         text: str = kwargs["reasoning_content"] if _named("reasoning_content", kwargs) == carrier else kwargs[carrier]
         return text
