@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from typing import Any, assert_type
 
 import litellm
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import Runnable
 
 from reasoning_replay import (
     Collector,
@@ -21,6 +24,8 @@ from reasoning_replay import (
     prepare,
     rule_for,
 )
+from reasoning_replay.langchain import ReasoningReplayMiddleware, ReplayTransformer, with_reasoning_replay
+from reasoning_replay.langchain import report_of as report_of_message
 from reasoning_replay.litellm import ReasoningReplay, report_of
 from reasoning_replay.testing import StrictHost, capture_plans, foreign_bytes, strict_host
 
@@ -33,6 +38,19 @@ def the_line() -> None:
     callback.uninstall()
 
 
+class Chain:
+    """Whatever a program has made of its models."""
+
+
+def the_models(model: BaseChatModel, chain: Chain, messages: list[BaseMessage]) -> None:
+    assert_type(with_reasoning_replay(chain, Policy(window="current_turn")), Chain)  # the type stays
+    assert_type(report_of_message(messages[-1]), Report | None)
+    assert_type(ReplayTransformer(model, policy=Policy()), ReplayTransformer)
+    capture_step = ReplayTransformer("api.deepseek.com", model="deepseek-v4-pro", dialect="chat").capture
+    assert_type(capture_step, Runnable[Any, Any])
+    ReasoningReplayMiddleware(Policy())
+
+
 def the_doors(messages: list[dict[str, Any]], reply: object, chunks: list[object]) -> None:
     origin = Origin.from_url("https://api.deepseek.com/v1", model="deepseek-v4-pro")
     plan = prepare(adopt(messages, origin), host="api.deepseek.com", request={"tools": []}, policy=Policy())
@@ -41,6 +59,7 @@ def the_doors(messages: list[dict[str, Any]], reply: object, chunks: list[object
     assert_type(plan.request, Mapping[str, Any] | None)
     assert_type(plan.report.counts(), dict[str, int])
     assert_type(capture(reply, origin), dict[str, Any])
+    assert_type(adopt(messages, origin, form="langchain"), list[Any])
     collector = Collector(origin)
     for chunk in chunks:
         collector.feed(chunk)
