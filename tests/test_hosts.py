@@ -606,6 +606,8 @@ CALLS = ("tool_calls", "")
 TEXT, OTHER = ("reasoning_content",), ("reasoning",)
 OTHERS = [
     ("api.kimi.com", "k3", {}, (HELD, "required", TEXT, CALLS)),
+    ("api.kimi.com", "k3-256k", OFF, (HELD, "required", TEXT, CALLS)),
+    ("api.kimi.com", "kimi-for-coding", {}, (HELD, "required", TEXT, CALLS)),
     ("api.kimi.com", "kimi-for-coding", OFF, (NOTHING, "ignored", TEXT, None)),
     ("api.minimax.io", "MiniMax-M2.5", OFF, (RUNNING, "recommended", ("reasoning_details",), None)),
     ("api.minimax.io", "minimax/MiniMax-M3", {}, (RUNNING, "recommended", ("reasoning_details",), None)),
@@ -613,6 +615,8 @@ OTHERS = [
     ("ai-gateway.vercel.sh", "deepseek/deepseek-v3.2-thinking", {}, (HELD, "required", TEXT, EVERYWHERE)),
     ("ai-gateway.vercel.sh", "moonshotai/kimi-k2.6", {}, (RUNNING, "recommended", ("reasoning_details", "reasoning"), None)),
     ("api.xiaomimimo.com", "mimo-v2.5-pro", TOOLS, (RUNNING, "required", TEXT, CALLS)),
+    ("api.xiaomimimo.com", "mimo-v2-flash", TOOLS, (NOTHING, "ignored", TEXT, None)),
+    ("api.xiaomimimo.com", "mimo-v2-flash", {"thinking": {"type": "enabled"}}, (RUNNING, "required", TEXT, CALLS)),
     ("api.xiaomimimo.com", "mimo-v2.6-flash", OFF, (NOTHING, "ignored", TEXT, None)),
     ("api.stepfun.com", "step-3.7-flash", {}, (RUNNING, "optional", ("same",), None)),
     ("ark.cn-beijing.volces.com", "doubao-seed-2-1-pro-260628", {}, (RUNNING, "recommended", TEXT, None)),
@@ -1112,6 +1116,8 @@ MODELS = {
     "vertex": ["gemini-2.5-pro", "gemini-3-pro", "zai-org/glm-5-maas"],
     "xai": ["grok-4.6"],
     "minimax": ["MiniMax-M2.5", "MiniMax-M3"],
+    "kimi-code": ["k3", "kimi-for-coding"],
+    "mimo": ["mimo-v2.5-pro", "mimo-v2-flash"],
     "vercel": ["deepseek/deepseek-v3.2", "google/gemini-3-pro", "anthropic/claude-opus-5.5", "moonshotai/kimi-k2.6"],
     "novita": ["deepseek/deepseek-v3.2", "minimax/minimax-m2"],
     "sambanova": ["gpt-oss-120b", "Llama-4-Maverick"],
