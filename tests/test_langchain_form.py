@@ -390,3 +390,37 @@ def test_blocks_that_chatlitellm_keeps_beside_the_content_lead_the_message():
     plan = planned(history("litellm blocks", origin), **claude, request=request)
     assert plan.request is request
     assert plan.messages[1].additional_kwargs["thinking_blocks"]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"id": "msg_1"},
+        {"response_metadata": {"id": "resp_1"}},
+        {"tool_calls": [{"name": "look", "args": {}, "id": "call_1__thought__X"}]},
+        {"content": [{"type": "text", "text": "hi"}, {"type": "thinking", "thinking": "CANARY"}]},
+        {"additional_kwargs": {"reasoning_content": "R", "reasoning_field": {"id": "reasoning"}}},
+        {
+            "additional_kwargs": {
+                "reasoning_content": "R",
+                "reasoning_details": [{"type": "reasoning.text", "text": "R"}],
+            }
+        },
+        {"additional_kwargs": {"reasoning_content": "  "}},
+        {"content": "", "tool_calls": []},
+    ],
+    ids=str,
+)
+def test_a_message_like_a_usual_one_is_not_taken_for_one(changed):
+    """The short cut for usual messages looks at all that a shape depends on."""
+    usual = {"content": "hi", "additional_kwargs": {"reasoning_content": "R"}, "tool_calls": CALLS}
+
+    def shape_of(*messages):
+        marked = adopt(list(messages), UNKNOWN, form="langchain")
+        return planned(marked, host="gw.corp.example", model="m").work.draft.history.rows[-1]
+
+    odd = lc.AIMessage(**{**usual, **changed})
+    alone = shape_of(odd)
+    behind = shape_of(lc.AIMessage(**usual), lc.AIMessage(**usual), odd)
+    assert behind is alone
+    assert alone is not shape_of(lc.AIMessage(**usual))

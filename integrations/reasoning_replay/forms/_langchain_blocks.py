@@ -57,7 +57,7 @@ def word_of(seals: Mapping[str, Any]) -> str:
 
 
 def _word(value: object) -> str | None:
-    """A sealed value as a word, out of LiteLLM's envelopes; bytes (Bedrock) as the base64 of the wire. None: nothing."""
+    """A sealed value as a word, out of its envelopes; bytes (Bedrock) as the base64 of the wire. None: nothing."""
     if isinstance(value, (bytes, bytearray)):
         return base64.b64encode(value).decode()
     if isinstance(value, str):
