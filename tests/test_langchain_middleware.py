@@ -296,6 +296,25 @@ def test_what_another_middleware_changes_stays_changed_and_without_reasoning(str
     assert [] == canaries_in(json.dumps(host.last.messages))
 
 
+@pytest.mark.parametrize("extended", [False, True])
+def test_an_answer_taken_from_the_history_is_saved_as_it_was(extended, strict_hosts):
+    """A middleware that answers by itself gives the state what it was handed."""
+    from langchain.agents.middleware.types import ExtendedModelResponse, ModelResponse
+
+    host = strict_hosts("deepseek")
+
+    @wrap_model_call
+    def again(request, handler):
+        said = ModelResponse(result=[m for m in request.messages if isinstance(m, AIMessage)][-1:])
+        return ExtendedModelResponse(model_response=said) if extended else said
+
+    agent = create_agent(chat_deepseek(host), [get_weather], middleware=[ours(host), again])
+    state = agent.invoke({"messages": [HumanMessage("q"), SAID.model_copy(update={"id": "0"}), HumanMessage("again")]})
+    assert [SECRET] == [m.additional_kwargs["reasoning_content"] for m in state["messages"] if isinstance(m, AIMessage)]
+    assert not any(WITHHELD in message.additional_kwargs for message in state["messages"])
+    assert [] == host.requests
+
+
 # The envelope ---------------------------------------------------------------------------------------------------------
 
 SECRET = "CANARY-secret"

@@ -116,6 +116,16 @@ def test_the_limit_chatopenai_sends_no_reasoning_and_deepseek_refuses(mode, stri
     assert [200, 400] == statuses(host)
 
 
+def test_the_limit_claude_refuses_a_loop_that_another_host_began(strict_hosts):
+    """Thinking would have to go off in the request. `with_reasoning_replay` does that."""
+    first, second = strict_hosts("moonshot", steps=3), strict_hosts("anthropic", steps=3)
+    messages = [HumanMessage("q")]
+    append(messages, chain(chat_moonshot(first), first, second).invoke(messages))
+    with pytest.raises(Exception, match="thinking"):
+        chain(chat_anthropic(second), first, second).invoke(messages)
+    assert [400] == statuses(second)
+
+
 def test_marks_alone_carry_a_history_to_another_process(strict_hosts):
     host = strict_hosts("moonshot")
     messages = []

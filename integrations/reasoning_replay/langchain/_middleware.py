@@ -8,6 +8,7 @@ Contract: the state is not changed; a message without reasoning is shared. Needs
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 try:
@@ -50,9 +51,6 @@ class ReasoningReplayMiddleware(AgentMiddleware[Any, Any]):
 
 
 def _as_they_were(response: Any) -> Any:
-    """Opens the envelopes of messages that a middleware gave back for the state."""
-    answer = getattr(response, "model_response", response)  # of an ExtendedModelResponse
-    result = getattr(answer, "result", None)
-    if isinstance(result, list):
-        answer.result = restored(result)
-    return response
+    """Opens the envelopes of messages that another middleware gives back for the state."""
+    result = restored(response.result)
+    return response if result is response.result else replace(response, result=result)

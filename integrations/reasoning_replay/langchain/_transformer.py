@@ -74,9 +74,9 @@ class ReplayTransformer(Runnable[Any, Any]):
 
     What it cannot: reach the wire. A field that a class drops from a reply, or does not send (`reasoning_content` with
     ChatOpenAI, ChatDeepSeek, ChatXAI, ChatGroq and others), stays lost, and so does the placeholder that a host asks
-    for in its place; parameters of a single call are not seen (bind them). For those, and for anything with several
-    possible hosts, use `with_reasoning_replay(model)`, which needs no transformer; around a wrapped model it does
-    nothing.
+    for in its place. A parameter that must change (thinking off at Claude, in a loop that another host began) does not,
+    and parameters of a single call are not seen: bind them. For those, and for anything with several possible hosts,
+    use `with_reasoning_replay(model)`, which needs no transformer; around a wrapped model it does nothing.
 
     `t.capture` stands right behind this very model, before any parser: it cannot see that another model of the same
     class answered. It leaves alone a reply from LangChain's cache, and one that carries another class's label.
