@@ -418,16 +418,28 @@ def _doubled(body: Any) -> bool:
 
 
 def pairs(configurations: Sequence[Configuration], sample: int | None = None) -> list[tuple[int, Configuration]]:
-    """(index of the source, foreign target), by diagonals: any front part has every source, and every target early."""
-    sources = [(c, shape) for c in configurations for shape in SHAPES]
-    size = len(configurations)
+    """(index of the source, foreign target). A front part as long as `half` has every configuration in every mode, and
+    every target.
+    """
+    size, order = len(configurations), range(len(configurations) * len(SHAPES))
+    first = [i for i in order if (i // len(SHAPES) + i // len(MODES) % 2 + i % len(MODES)) % 2 == 0]
     made = [
-        (index, configurations[(5 * (index // len(SHAPES)) + 11 * (index % len(SHAPES)) + step) % size])
-        for step in range(size)
-        for index in range(len(sources))
+        (index, configurations[_target(index, step, size)])
+        for step in range(size - 1)
+        for index in (*first, *(set(order) - set(first)))
     ]
-    foreign = [(i, target) for i, target in made if target is not sources[i][0]]
-    return foreign if sample is None else foreign[:sample]
+    return made if sample is None else made[:sample]
+
+
+def _target(source: int, step: int, size: int) -> int:
+    """Never the source's own configuration."""
+    configuration, shape = divmod(source, len(SHAPES))
+    return (configuration + 1 + (5 * shape + 7 * configuration + step) % (size - 1)) % size
+
+
+def half(configurations: Sequence[Configuration]) -> int:
+    """The size of the usual sample."""
+    return len(configurations) * len(SHAPES) // 2
 
 
 def run(name: str, where: Room, wrap: Wrap, sample: int | None = None, stored: list[Source] | None = None) -> Result:
@@ -446,7 +458,7 @@ def _run(here: Run, where: Room, sample: int | None, stored: list[Source] | None
     told: dict[int, Source | None] = {}
     if stored is None:
         where.reset()
-        asked = range(len(wanted)) if sample is None else sorted({index for index, _ in chosen})
+        asked = sorted({index for index, _ in chosen}) or range(len(wanted))
         told = {index: here.source(*wanted[index]) for index in asked}
         default_store.cache_clear()  # as after a restart: from here on only what is in the histories counts
         for source in told.values():
