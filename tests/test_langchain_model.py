@@ -213,3 +213,36 @@ def test_a_turn_note_never_reaches_the_wire_and_keeps_the_turn_running(strict_ho
     model.invoke(messages)
     assert host.lost() == []
     assert b'"turn"' not in host.last.raw
+
+
+class TestPlannedMessages:
+    """What a class's own code may do to the list that it is given."""
+
+    def planned(self):
+        messages = adopt([HumanMessage("go"), thought()], Origin("gw.example"), form="langchain")
+        target = _messages.Target("https://gw.example/v1", "chat", "m")
+        return _messages.plan_messages(messages, target=target, request={})
+
+    @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy])
+    def test_a_copy_is_planned_too(self, duplicate):
+        planned = self.planned()
+        made = duplicate(planned)
+        assert made == planned
+        assert made.plan is planned.plan
+
+    def test_what_is_pickled_is_planned_no_more_and_loses_its_reasoning_on_the_wire(self):
+        made = pickle.loads(pickle.dumps(self.planned()))
+        rows = [{"role": "user"}, {"role": "assistant", "reasoning_content": "R"}]
+        _messages.write_wire(rows, made)
+        assert rows == [{"role": "user"}, {"role": "assistant"}]
+
+    def test_wire_messages_that_were_joined_get_what_belongs_to_each_reply(self):
+        rows = [{"role": "assistant", "content": ""}]
+        _messages.write_wire(rows, self.planned())
+        assert rows == [{"role": "assistant", "content": "", "reasoning_content": "R"}]
+
+    @pytest.mark.faulty("the class makes of one message two")
+    def test_where_nobody_can_say_which_is_which_all_reasoning_goes(self):
+        rows = [{"role": "assistant", "reasoning_content": "X"}, {"role": "assistant"}, {"role": "assistant"}]
+        _messages.write_wire(rows, self.planned())
+        assert rows == [{"role": "assistant"}] * 3

@@ -7,9 +7,10 @@ a list that is not planned loses all reasoning there. No state hangs on a model.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Mapping, MutableMapping
 from functools import lru_cache
-from typing import Any, NoReturn
+from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 
@@ -49,8 +50,19 @@ class Planned(list[BaseMessage]):
         self.call: Any = None
         """The call of a wrapped model that they were planned for, if any."""
 
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("planned messages go on the wire and are never saved")
+    def __copy__(self) -> Planned:
+        return self._again(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Planned:
+        return self._again(copy.deepcopy(list(self), memo))
+
+    def _again(self, messages: Iterable[BaseMessage]) -> Planned:
+        made = Planned(messages, self.plan, self.given)
+        made.call = self.call
+        return made
+
+    def __reduce__(self) -> tuple[type[list[BaseMessage]], tuple[list[BaseMessage]]]:
+        return list, (list(self),)  # what has left the process is not planned: it loses its reasoning
 
 
 def plan_messages(
@@ -105,14 +117,10 @@ def _empty(rows: list[dict[str, Any]]) -> None:
 
 
 def _write(rows: list[dict[str, Any]], planned: list[BaseMessage]) -> None:
-    wire = [row for row in rows if row.get("role") == "assistant"]
-    replies = [message for message in planned if isinstance(message, AIMessage)]
-    if not isinstance(planned, Planned) or len(wire) != len(replies):
+    if not isinstance(planned, Planned):
         _empty(rows)
-        if isinstance(planned, Planned):
-            _faults.report_fault(ValueError("the class's wire messages are not one a message"), FAULTS)
         return
-    for row, message in zip(wire, replies, strict=True):
+    for row, message in _pairs(rows, planned):
         kwargs = message.additional_kwargs
         if not ON_WIRE.isdisjoint(row):
             _take_out(row)
@@ -124,6 +132,19 @@ def _write(rows: list[dict[str, Any]], planned: list[BaseMessage]) -> None:
             row["content"] = [_part(block) for block in row["content"] if not _is_call(block)]
         if planned.plan is None and MARK in kwargs:
             row[PSF] = {MARK: kwargs[MARK]}
+
+
+def _pairs(rows: list[dict[str, Any]], planned: Planned) -> Iterable[tuple[dict[str, Any], AIMessage]]:
+    """Each reply and its wire message.
+
+    Raises:
+        ValueError: the class has made more or fewer of them, and nobody can say which is which.
+    """
+    if len(rows) == len(planned):
+        return ((row, each) for row, each in zip(rows, planned, strict=True) if isinstance(each, AIMessage))
+    wire = [row for row in rows if row.get("role") == "assistant"]
+    replies = [each for each in planned if isinstance(each, AIMessage)]
+    return zip(wire, replies, strict=True)
 
 
 def _take_out(row: dict[str, Any]) -> None:
