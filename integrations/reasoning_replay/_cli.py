@@ -33,7 +33,7 @@ def _demo(arguments: argparse.Namespace) -> int:
         from ._demo import main as demo
     except ImportError as missing:
         print(
-            f"reasoning-replay demo: {missing}; it needs LiteLLM and strict hosts: {DEMO_NEEDS}",
+            f"reasoning-replay demo: {missing}; it needs LiteLLM or LangChain, and strict hosts: {DEMO_NEEDS}",
             file=sys.stderr,
         )
         return 2
@@ -42,7 +42,7 @@ def _demo(arguments: argparse.Namespace) -> int:
 
 COMMANDS = {
     "demo": Command(
-        "tool loops of the real LiteLLM against strict hosts on this machine, without and with the one line",
+        "tool loops of the real LiteLLM and LangChain against hosts on this machine, without and with the one line",
         _demo_arguments,
         _demo,
     ),
