@@ -216,6 +216,8 @@ def bedrock_events(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
             deltas = [{"toolUse": {"input": piece}} for piece in ('{"at":', '"SHOWN"}')]
         elif "text" in block:
             deltas = [{"text": block["text"][:2]}, {"text": block["text"][2:]}]
+        elif "reasoningContent" not in block:
+            continue
         elif "redactedContent" in block["reasoningContent"]:
             deltas = [{"reasoningContent": block["reasoningContent"]}]
         else:

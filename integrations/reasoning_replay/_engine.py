@@ -29,6 +29,9 @@ REFERENCES = frozenset({"item_reference"})
 """Carriers that are but the name of what a host stored: with one of unknown origin nothing leaves, and without it an
 answer may lack its call."""
 
+NAMES = REFERENCES | {"item.id", "__openai_function_call_ids__"}
+"""Carriers that name and hold nothing: a host that opens nothing sealed takes its own."""
+
 ORDERED: dict[str, tuple[str, str]] = {"anthropic": ("thinking_blocks", "content.thinking")}
 """Dialect whose wire keeps blocks in order → the carrier that loses the order, and the one that keeps it."""
 
@@ -196,7 +199,12 @@ CHECKS: tuple[tuple[str, Callable[[Part, _Case], bool]], ...] = (
     ("sealed", lambda part, case: not case.returns(part, sealed=part.kind != "text")),
     ("not_taken", lambda part, case: part.carrier not in TAKEN.get(case.target.dialect, {part.carrier})),
     ("refused", lambda part, case: part.redacted and "redacted" in case.rule.refuses),
-    ("refused", lambda part, case: part.kind != "text" and part.hollow and case.rule.signature == "forbidden"),
+    (
+        "refused",
+        lambda part, case: (
+            part.kind != "text" and part.hollow and case.rule.signature == "forbidden" and part.carrier not in NAMES
+        ),
+    ),
     ("unsigned", lambda part, case: part.kind == "text" and case.rule.signature == "required"),
     ("empty", lambda part, case: part.kind == "text" and part.value == "empty" and case.rule.empty == "omit"),
 )

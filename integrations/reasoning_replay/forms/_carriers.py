@@ -230,7 +230,9 @@ def without_extras(part: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _extra_payload(part: Any) -> str:
-    return f"\0{canonical({key: part[key] for key in EXTRAS if part.get(key) is not None})}"
+    seals = {key: part[key] for key in EXTRAS if part.get(key) is not None}
+    one = next(iter(seals.values())) if len(seals) == 1 else None
+    return f"\0{inside(one) if isinstance(one, str) else canonical(seals)}"
 
 
 class ListCarrier(NamedTuple):

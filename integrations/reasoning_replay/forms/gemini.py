@@ -72,12 +72,12 @@ def _sent(part: Block) -> Block | None:
 
 
 def _filled(parts: list[Any], text: str) -> list[Any]:
-    """The first call with the sentinel: base64, and raw under the names of Google's SDK, which encodes it itself."""
+    """The first call with the sentinel in base64, which Google's JSON and its SDK's objects read alike."""
     for number, part in enumerate(parts):
         if _is_call(part):
-            camel = _CALLS[0] in part
-            value = base64.b64encode(text.encode()).decode() if camel else text
-            return [*parts[:number], {**part, SEALS[not camel]: value}, *parts[number + 1 :]]
+            key = SEALS[0] if _CALLS[0] in part else SEALS[1]
+            value = base64.b64encode(text.encode()).decode()
+            return [*parts[:number], {**part, key: value}, *parts[number + 1 :]]
     return parts
 
 
