@@ -59,11 +59,13 @@ def factory(model):
     return chosen.with_config(configurable={"which": "b"})
 
 
-def model_to_come(model):
+def model_to_come(model, *fields):
     from langchain.chat_models import init_chat_model
 
     more = {"api_key": "k", "max_retries": 0, "api_base": model.api_base}
-    return init_chat_model(model.model_name, model_provider="deepseek", configurable_fields=("temperature",), **more)
+    return init_chat_model(
+        model.model_name, model_provider="deepseek", configurable_fields=("temperature", *fields), **more
+    )
 
 
 def with_tools(model):
@@ -281,6 +283,34 @@ def test_message_history_works_in_async_too(host):
     run(story())
     run(wrapped.bound.bound.last.bound.func(None).bound.root_async_client.close())
     fine(host, 2)
+
+
+MOVED = {
+    "configurable_fields": lambda first, second: deepseek(first).configurable_fields(
+        api_base=ConfigurableField(id="api_base")
+    ),
+    "init_chat_model": lambda first, second: model_to_come(deepseek(first), "api_base"),
+    "configurable_alternatives": lambda first, second: deepseek(first).configurable_alternatives(
+        ConfigurableField(id="api_base"), **{second.url: deepseek(second)}
+    ),
+    "an alternative's factory": lambda first, second: deepseek(first).configurable_alternatives(
+        ConfigurableField(id="api_base"), **{second.url: lambda: deepseek(second)}
+    ),
+}
+
+
+@pytest.mark.parametrize("way", MOVED)
+def test_a_host_that_the_configuration_chooses_gets_nothing_of_the_other(way, strict_hosts):
+    """That nothing foreign is on a wire is asked after every test."""
+    first, second = strict_hosts("deepseek", steps=4), strict_hosts("deepseek", steps=4)
+    runnable = with_tools(with_reasoning_replay(MOVED[way](first, second), policy_of(first, second)))
+    there = runnable.with_config(configurable={"api_base": second.url})
+    messages = [HumanMessage("q")]
+    for each in (runnable, there, runnable, there):
+        reply = each.invoke(messages)
+        messages += [reply, *(ToolMessage("r", tool_call_id=call["id"]) for call in reply.tool_calls)]
+    assert [200] * 4 == [request.status for host in (first, second) for request in host.requests]
+    assert [] == first.lost() + second.lost()
 
 
 def test_a_configurable_model_takes_another_model_of_the_call(host):
