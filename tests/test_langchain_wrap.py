@@ -286,9 +286,6 @@ def test_message_history_works_in_async_too(host):
 
 
 MOVED = {
-    "configurable_fields": lambda first, second: deepseek(first).configurable_fields(
-        api_base=ConfigurableField(id="api_base")
-    ),
     "init_chat_model": lambda first, second: model_to_come(deepseek(first), "api_base"),
     "configurable_alternatives": lambda first, second: deepseek(first).configurable_alternatives(
         ConfigurableField(id="api_base"), **{second.url: deepseek(second)}
@@ -311,6 +308,16 @@ def test_a_host_that_the_configuration_chooses_gets_nothing_of_the_other(way, st
         messages += [reply, *(ToolMessage("r", tool_call_id=call["id"]) for call in reply.tool_calls)]
     assert [200] * 4 == [request.status for host in (first, second) for request in host.requests]
     assert [] == first.lost() + second.lost()
+
+
+def test_a_base_that_langchain_does_not_move_is_not_believed(strict_hosts):
+    """`configurable_fields` hands the old client to the new model: the call goes where the client goes."""
+    first, second = strict_hosts("deepseek", steps=4), strict_hosts("deepseek")
+    given = deepseek(first).configurable_fields(api_base=ConfigurableField(id="api_base"))
+    runnable = with_tools(with_reasoning_replay(given, policy_of(first)))
+    loop(runnable.with_config(configurable={"api_base": second.url}), steps=4)
+    assert [] == second.requests
+    fine(first, 4)
 
 
 def test_a_configurable_model_takes_another_model_of_the_call(host):
