@@ -29,6 +29,7 @@ Hooks = Literal[
     "litellm",
     "anthropic",
     "gemini",
+    "bedrock",
     "none",
 ]
 """A family of classes that share the places where a hook reaches the wire; `none`: filter and mark alone."""

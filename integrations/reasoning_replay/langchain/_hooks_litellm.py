@@ -112,7 +112,7 @@ def _write_fields(rows: list[dict[str, Any]], given: Any) -> None:
         fields = message.additional_kwargs.get(PSF) if isinstance(given, Planned) else None
         kept = {key: fields[key] for key in PSF_CARRIERS if key in fields} if isinstance(fields, Mapping) else {}
         if kept:
-            row[PSF] = kept
+            row[PSF] = {**row.get(PSF, {}), **kept}
 
 
 def _kept_result(result: Any, reply: Any) -> Any:
