@@ -424,3 +424,20 @@ def test_a_message_like_a_usual_one_is_not_taken_for_one(changed):
     behind = shape_of(lc.AIMessage(**usual), lc.AIMessage(**usual), odd)
     assert behind is alone
     assert alone is not shape_of(lc.AIMessage(**usual))
+
+
+@pytest.mark.parametrize(
+    ("content", "left"),
+    [
+        (["", {"type": "thinking", "thinking": "CANARY"}, "Let me look."], "Let me look."),
+        (["", {"type": "thinking", "thinking": "CANARY"}], ""),
+        ([{"type": "thinking", "thinking": "CANARY"}, {"type": "text", "text": ""}], ""),
+        (
+            [{"type": "thinking", "thinking": "CANARY"}, "", {"type": "text", "text": "hi"}],
+            [{"type": "text", "text": "hi"}],
+        ),
+    ],
+)
+def test_what_a_stream_left_empty_beside_the_thinking_goes_with_it(content, left):
+    messages = [lc.HumanMessage("go"), lc.AIMessage(content, tool_calls=CALLS)]
+    assert planned(messages, **TARGETS["anthropic"]).messages[1].content == left

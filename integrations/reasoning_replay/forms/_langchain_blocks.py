@@ -150,6 +150,11 @@ def without_seals(block: Mapping[str, Any]) -> dict[str, Any]:
     return left
 
 
+def is_empty(block: object) -> bool:
+    """Whether a visible block says nothing: streams leave such ones, and some hosts refuse them."""
+    return block == "" or (isinstance(block, Mapping) and block.get("type") == "text" and block.get("text") == "")
+
+
 _OF_A_CALL = ("name", "args")
 
 

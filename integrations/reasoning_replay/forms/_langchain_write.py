@@ -19,6 +19,7 @@ from ._langchain_blocks import (
     ITEM,
     THINKING,
     holds_item_id,
+    is_empty,
     is_item_id,
     is_melted,
     reasoning_in,
@@ -79,8 +80,11 @@ class _Copy:
         content = self.row["content"]
         if self.blocks is not None or self.first:
             rest = [{"type": "text", "text": content}] if self.blocks is None and content != "" else self.blocks or ()
-            left = [*self.first, *(block for block in rest if block is not None)]
-            changes["content"] = left if left or not (blank or len(content)) else ""
+            left = [*self.first, *(block for block in rest if block is not None and not is_empty(block))]
+            if all(isinstance(block, str) for block in left) and len(content):
+                changes["content"] = "".join(left)  # of a list of words alone some classes make something else
+            else:
+                changes["content"] = left if left or not blank else ""
         return Edited(self.row, changes)
 
 

@@ -89,6 +89,8 @@ class StreamNotes:
     def _finish(self, message: AIMessageChunk) -> None:
         """The reply is complete: the report, the lists that only now are whole, and the mark."""
         self._complete = True
+        if message.content == "" and any(isinstance(chunk.content, list) for chunk in self._chunks):
+            message.content = []  # a chunk with a mark and no blocks would count as a block of empty text (v3)
         if self._report is not None:
             tell(message, self._report)
         if self._raw is not None:
