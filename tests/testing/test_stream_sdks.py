@@ -1,8 +1,9 @@
 """What the hosts say as the vendors' own packages read it: `openai` and `ollama`, whole and streamed."""
 
-import ollama
-import openai
 import pytest
+
+openai = pytest.importorskip("openai")
+ollama = pytest.importorskip("ollama")
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from openai.types.responses import Response, ResponseStreamEvent
 from pydantic import TypeAdapter
