@@ -151,7 +151,7 @@ FAULTS = {
         (
             "acme.toml:9: unknown write 'reasoning_contents' in rule 1; did you mean 'reasoning_content'? known: "
             "reasoning_content, reasoning, reasoning_text, reasoning_opaque, reasoning_details, thinking_blocks, "
-            "reasoning_items, content.thinking, tool_calls.extra_content, same"
+            "reasoning_items, content.thinking, content.think, tool_calls.extra_content, same"
         ),
     ),
     "a guard": (

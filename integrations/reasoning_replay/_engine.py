@@ -49,7 +49,10 @@ CALL_SEALS = frozenset(
 )
 """Carriers that seal a call: nothing else makes up for a seal that is missing."""
 
-TEXT_CARRIERS = ("reasoning_content", "reasoning", "reasoning_text", "content.thinking")
+INLINE = "content.think"
+"""Tags in the visible text. Its host takes them where the rule lets reasoning go; they are written, never moved."""
+
+TEXT_CARRIERS = ("reasoning_content", "reasoning", "reasoning_text", INLINE, "content.thinking")
 """Carriers between which readable text can be moved, in the order they are looked for."""
 
 
@@ -234,7 +237,7 @@ def _place(parts: tuple[Part, ...], acts: tuple[Act, ...], writes: tuple[str, ..
         if act.action == "keep" and part.carrier not in writes:
             if part.carrier == source and target is not None:
                 act = Act("rename", "own_renamed", target)  # noqa: PLW2901
-            elif part.carrier not in stay:
+            elif part.carrier not in stay and part.carrier != INLINE:
                 act = Act("drop", "not_taken")  # noqa: PLW2901
         placed.append(act)
     return tuple(placed)
@@ -246,7 +249,8 @@ def _text_source(parts: tuple[Part, ...], acts: tuple[Act, ...], order: tuple[st
     for part, act in zip(parts, acts, strict=True):
         if act.action == "keep":
             kinds.setdefault(part.carrier, set()).add(part.kind)
-    return next((carrier for carrier in order if carrier in TEXT_CARRIERS and kinds.get(carrier) == {"text"}), None)
+    movable = (carrier for carrier in order if carrier in TEXT_CARRIERS and carrier != INLINE)
+    return next((carrier for carrier in movable if kinds.get(carrier) == {"text"}), None)
 
 
 def _in_order(parts: tuple[Part, ...], acts: tuple[Act, ...], source: str, target: str) -> tuple[Act, ...]:

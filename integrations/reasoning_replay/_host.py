@@ -32,6 +32,7 @@ Carrier = Literal[
     "thinking_blocks",
     "reasoning_items",
     "content.thinking",
+    "content.think",
     "tool_calls.extra_content",
 ]
 Means = Literal["missing", "refused", "sealed", "prefix", "pair", "lost"]

@@ -14,6 +14,7 @@ from .._decision import Act, Decision, Zone
 from .._history import History, Message
 from . import LAYOUT, PSF, Messages, plain
 from ._carriers import BY_NAME, LISTS, THOUGHT, block_code, without_extras, without_fields, without_signature
+from ._inline import INLINE, inline_in, with_inline
 
 Step = Callable[[Mapping[str, Any], dict[str, Any]], None]
 """A change that needs more than the removal of a key: the message as it was, and the copy to write to."""
@@ -139,7 +140,16 @@ def _as_chunk(source: str, target: str) -> Step:
     return step
 
 
-_RENAMES = {"content.thinking": _as_chunk}
+def _as_tags(source: str, target: str) -> Step:
+    """Readable text in front of the content, where LiteLLM took it from."""
+
+    def step(message: Mapping[str, Any], copy: dict[str, Any]) -> None:
+        copy["content"] = with_inline(message[source], copy.get("content") or "")
+
+    return step
+
+
+_RENAMES = {"content.thinking": _as_chunk, INLINE: _as_tags}
 
 
 def _put(carrier: str, text: str) -> Step:
@@ -151,7 +161,10 @@ def _put(carrier: str, text: str) -> Step:
         empty = {"type": "thinking", "thinking": text, "signature": ""}
         copy[_ORDERED_FROM] = [empty, *(copy.get(_ORDERED_FROM) or ())]
 
-    return block if carrier in _RENAMES else step
+    def tags(message: Mapping[str, Any], copy: dict[str, Any]) -> None:
+        copy["content"] = with_inline(text, copy.get("content") or "")
+
+    return {"content.thinking": block, INLINE: tags}.get(carrier, step)
 
 
 def _blank_content(message: Mapping[str, Any], copy: dict[str, Any]) -> None:
@@ -223,9 +236,18 @@ def _visible_content(message: Mapping[str, Any], copy: dict[str, Any]) -> None:
     copy["content"] = [part for part in message["content"] if block_code(plain(part)) is None]
 
 
+def _without_tags(message: Mapping[str, Any], copy: dict[str, Any]) -> None:
+    inline = inline_in(message["content"])
+    copy["content"] = message["content"] if inline is None else inline.rest
+
+
 _PLAIN = {"tool_calls.extra_content": without_signature, "content.extra": without_extras}
 """Seals of what is visible: what is left without them. A placeholder for one is LiteLLM's own affair."""
-_INSIDE: dict[str, Step] = {"function_call.extra": _plain_function, "content.thinking": _visible_content}
+_INSIDE: dict[str, Step] = {
+    "function_call.extra": _plain_function,
+    "content.thinking": _visible_content,
+    INLINE: _without_tags,
+}
 """What goes from inside a value, where the key itself stays."""
 
 

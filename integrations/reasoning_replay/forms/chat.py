@@ -33,6 +33,7 @@ from ._carriers import (
 )
 from ._chat_stream import ChatStream
 from ._chat_write import write
+from ._inline import INLINE, inline_in
 from ._turns import last_start
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function", "latest_reminder")
@@ -75,6 +76,8 @@ class _Look:
         return shape
 
 
+_TAG = "<\n "
+"""How a content with thinking in front of it begins."""
 _MAX_SHAPES = 256
 _look_at = lru_cache(maxsize=256)(_Look)
 
@@ -119,7 +122,7 @@ def _usual_key(message: Mapping[str, Any], name: str, calls: bool, nulls: tuple[
             return None
         if text == "" or text.isspace() or len(fields) != 1 or len(note) != 2 or note["v"] != 1:
             return None
-        if nulls and any(message[key] is not None for key in nulls):
+        if (nulls and any(message[key] is not None for key in nulls)) or (content[:1] in _TAG and inline_in(content)):
             return None
         if not calls:
             return identity, content == ""
@@ -157,6 +160,10 @@ def _facts(look: _Look, index: int, message: Mapping[str, Any]) -> tuple[Any, ..
         codes.append(("function_call.extra", None, "opaque"))
     if look.litellm:
         codes += [(f"psf.{name}", None, "opaque") for name in PSF_CARRIERS if fields.get(name) is not None]
+    inline = inline_in(content)
+    if inline is not None:
+        codes.append((INLINE, None, shape_value(inline.text)))
+        content = inline.rest
     calls = message.get("tool_calls")
     called = (calls is not None and calls != []) or message.get("function_call") is not None
     hidden = sum(carrier == "content.thinking" for carrier, _, _ in codes)
@@ -288,6 +295,9 @@ def payload(message: Mapping[str, Any], part: Part) -> str:
         name = part.carrier.removeprefix("psf.")
         if name != part.carrier:
             return f"\0{canonical(message[PSF][name])}"
+        if name == INLINE:
+            inline = inline_in(message["content"])
+            return "" if inline is None else inline.text
         if name == "function_call.extra":
             return f"\0{signature_of({'function': message['function_call']})}"
         value = message[name]
@@ -337,6 +347,8 @@ def strip(messages: Messages, fill: str | None) -> list[Any]:
         if isinstance(left.get("content"), list):
             parts = [part for part in map(plain, left["content"]) if block_code(part) is None]
             left["content"] = [without_extras(part) if extra_code(part) else part for part in parts]
+        if left.get("role") == "assistant" and (inline := inline_in(left.get("content"))) is not None:
+            left["content"] = inline.rest
         if isinstance(left.get("tool_calls"), list):
             calls = map(plain, left["tool_calls"])
             left["tool_calls"] = [without_signature(call) if signature_of(call) else call for call in calls]
