@@ -76,7 +76,7 @@ class _Look:
         return shape
 
 
-_TAG = "<\n "
+_TAG = frozenset("<\n ")
 """How a content with thinking in front of it begins."""
 _MAX_SHAPES = 256
 _look_at = lru_cache(maxsize=256)(_Look)
