@@ -82,6 +82,7 @@ REQUIRED = [
     for host in builtin()
     for rule in host.rules
     if rule.requirement == "required" and rule.missing is not None and rule.missing.fill is not None and host.hosts
+    if rule.dialect in {"chat", "anthropic"}  # Gemini's sentinel: both frameworks write it themselves
 ]
 
 

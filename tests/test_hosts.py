@@ -505,10 +505,10 @@ def test_azure_takes_reasoning_from_the_models_that_need_it_alone(model, expecte
 @pytest.mark.parametrize(
     ("model", "requirement"),
     [
-        ("gemini-3-pro-preview", "recommended"),
-        ("models/gemini-3.1-flash", "recommended"),
-        ("gemini/gemini-4-pro", "recommended"),
-        ("gemini-flash-latest", "recommended"),
+        ("gemini-3-pro-preview", "required"),
+        ("models/gemini-3.1-flash", "required"),
+        ("gemini/gemini-4-pro", "required"),
+        ("gemini-flash-latest", "required"),
         ("models/gemini-2.5-flash", "optional"),
         ("vertex_ai/gemini-2.0-flash", "optional"),
     ],
@@ -517,6 +517,8 @@ def test_azure_takes_reasoning_from_the_models_that_need_it_alone(model, expecte
 def test_gemini_gets_every_signature_back_and_only_its_own_models(url, model, requirement):
     rule = choose(url, model, TOOLS, dialect="gemini").rule
     assert (rule.window, rule.requirement, rule.bound) == ("all", requirement, {"model"})
+    sentinel = ("first_call", "skip_thought_signature_validator")
+    assert (rule.missing and (rule.missing.on, rule.missing.fill)) == (sentinel if requirement == "required" else None)
 
 
 @pytest.mark.parametrize(
@@ -603,15 +605,15 @@ def test_a_policy_joins_the_platforms_that_anthropic_names(url, joined):
 
 HELD, RUNNING, NOTHING = "all", "current_turn", "none"
 CALLS = ("tool_calls", "")
-TEXT, OTHER = ("reasoning_content",), ("reasoning",)
+TEXT, OTHER, TAGS = ("reasoning_content",), ("reasoning",), ("content.think", "reasoning_details")
 OTHERS = [
     ("api.kimi.com", "k3", {}, (HELD, "required", TEXT, CALLS)),
     ("api.kimi.com", "k3-256k", OFF, (HELD, "required", TEXT, CALLS)),
     ("api.kimi.com", "kimi-for-coding", {}, (HELD, "required", TEXT, CALLS)),
     ("api.kimi.com", "kimi-for-coding", OFF, (NOTHING, "ignored", TEXT, None)),
-    ("api.minimax.io", "MiniMax-M2.5", OFF, (RUNNING, "recommended", ("reasoning_details",), None)),
-    ("api.minimax.io", "minimax/MiniMax-M3", {}, (RUNNING, "recommended", ("reasoning_details",), None)),
-    ("api.minimax.io", "MiniMax-M3", OFF, (NOTHING, "ignored", ("reasoning_details",), None)),
+    ("api.minimax.io", "MiniMax-M2.5", OFF, (RUNNING, "recommended", TAGS, None)),
+    ("api.minimax.io", "minimax/MiniMax-M3", {}, (RUNNING, "recommended", TAGS, None)),
+    ("api.minimax.io", "MiniMax-M3", OFF, (NOTHING, "ignored", TAGS, None)),
     ("ai-gateway.vercel.sh", "deepseek/deepseek-v3.2-thinking", {}, (HELD, "required", TEXT, EVERYWHERE)),
     ("ai-gateway.vercel.sh", "moonshotai/kimi-k2.6", {}, (RUNNING, "recommended", ("reasoning_details", "reasoning"), None)),
     ("api.xiaomimimo.com", "mimo-v2.5-pro", TOOLS, (RUNNING, "required", TEXT, CALLS)),

@@ -88,7 +88,7 @@ def test_it_is_known_without_its_mark_and_equal_to_the_text_alone():
     messages = [USER, reply(SAID["two of them"])]
     assert planned(messages, known=known).messages is messages
     apart = [USER, reply("x", reasoning_content="CANARY", tool_calls=CALLS), RESULT]
-    assert planned(apart, known=known).messages is apart
+    assert reply("<think>CANARY</think>x", tool_calls=CALLS) == planned(apart, known=known).messages[1]
 
 
 def test_adopt_marks_it():
@@ -110,6 +110,20 @@ def test_the_fallback_cuts_it_out_too():
         [USER, captured(SAID["tags"])], form=None, dialect="chat", host="x", hint=None, model=None, request={}
     )  # fmt: skip
     assert [USER, reply("SHOWN")] == left
+
+
+def test_what_litellm_took_apart_at_minimax_is_put_together_again():
+    parts = captured("\n\nSHOWN", HOME, reasoning_content="\nCANARY\n", tool_calls=CALLS)
+    plan = prepare([USER, parts, RESULT], **HERE, form="litellm", known=MemoryStore())
+    assert reply("<think>\nCANARY\n</think>\n\nSHOWN", tool_calls=CALLS) == plan.messages[1]
+
+
+def test_minimax_gets_its_details_back_as_they_came_and_no_tags_beside_them():
+    details = [{"type": "reasoning.text", "text": "CANARY"}]
+    for fields in ({}, {"reasoning_content": "CANARY"}):
+        parts = captured("SHOWN", HOME, reasoning_details=details, tool_calls=CALLS, **fields)
+        plan = prepare([USER, parts, RESULT], **HERE, form="litellm", known=MemoryStore())
+        assert reply("SHOWN", reasoning_details=details, tool_calls=CALLS, **fields) == plan.messages[1]
 
 
 def test_what_litellm_took_apart_is_put_together_again_where_the_rule_says_so(tmp_path):

@@ -230,7 +230,8 @@ def _place(parts: tuple[Part, ...], acts: tuple[Act, ...], writes: tuple[str, ..
     if there.issubset(writes) and not there.isdisjoint(writes):
         return acts
     source = _text_source(parts, acts, (*rule.read, *TEXT_CARRIERS))
-    target = next((carrier for carrier in writes if carrier in TEXT_CARRIERS and carrier not in there), None)
+    taken = there if there.isdisjoint(writes) else {*there, INLINE}  # tags in the text are the last resort
+    target = next((carrier for carrier in writes if carrier in TEXT_CARRIERS and carrier not in taken), None)
     stay = set() if rule.strict else there if not there.isdisjoint(writes) else there.intersection(rule.read)
     placed: list[Act] = []
     for part, act in zip(parts, acts, strict=True):
