@@ -1,0 +1,80 @@
+"""ChatBedrockConverse: sealed bytes, guards and empty text, on the wire of the strict host."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+pytest.importorskip("langchain_aws")
+
+from langchain_aws import ChatBedrockConverse
+from langchain_core.load import dumps, loads
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage, messages_from_dict, messages_to_dict
+
+from litellm_calls import TOOLS
+from reasoning_replay import Origin, adopt
+from reasoning_replay.langchain import with_reasoning_replay
+from reasoning_replay.testing import Reply, Text, call, sealed, think
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+THINKING = {"thinking": {"type": "enabled", "budget_tokens": 2048}}
+
+
+def model(host, **more):
+    keys = {"region_name": "us-east-1", "aws_access_key_id": "x", "aws_secret_access_key": "y"}
+    fields = {"additional_model_request_fields": THINKING, "max_tokens": 4096, **more}
+    return with_reasoning_replay(ChatBedrockConverse(model=host.model, endpoint_url=host.url, **keys, **fields))
+
+
+def whole(bound, messages):
+    return bound.invoke(messages)
+
+
+def streamed(bound, messages):
+    chunks = list(bound.stream(messages))
+    return chunks[0] + chunks[1:]
+
+
+def third(bound, messages):
+    return bound.stream_events(messages, version="v3").output
+
+
+def as_json(messages):
+    return messages_from_dict(json.loads(json.dumps(messages_to_dict(messages))))
+
+
+def as_dump(messages):
+    return loads(dumps(messages), allowed_objects="messages")
+
+
+@pytest.mark.parametrize("saved", [as_json, as_dump, list])
+@pytest.mark.parametrize("version", ["v0", "v1"])
+@pytest.mark.parametrize("run", [whole, streamed, third])
+def test_sealed_bytes_outlive_a_store_and_go_back_as_they_were(strict_hosts, run, version, saved):
+    host = strict_hosts("bedrock")
+    host.script = [Reply((think(), sealed(), Text("Let me look."), call(city="Oslo"))), Reply((think(), Text("3C")))]
+    bound = model(host, output_version=version).bind_tools(TOOLS)
+    reply = run(bound, [HumanMessage("go")])
+    results = [ToolMessage("3C", tool_call_id=each["id"]) for each in reply.tool_calls]
+    run(bound, saved([HumanMessage("go"), reply, *results]))
+    assert host.lost() == []
+    assert {request.status for request in host.requests} == {200}
+
+
+@pytest.mark.parametrize("run", [whole, streamed])
+@pytest.mark.parametrize("fields", ["of the model", "of the call"])
+def test_thinking_goes_off_in_a_loop_that_another_host_began(strict_hosts, run, fields):
+    host = strict_hosts("bedrock")
+    calls = [{"name": "get_weather", "args": {}, "id": "tooluse_1"}]
+    foreign = AIMessage("", additional_kwargs={"reasoning_content": "R"}, tool_calls=calls)
+    messages = adopt([HumanMessage("go"), foreign], Origin("elsewhere.example"), form="langchain")
+    if fields == "of the call":
+        bound = model(host, additional_model_request_fields=None).bind_tools(
+            TOOLS, additional_model_request_fields=THINKING
+        )
+    else:
+        bound = model(host).bind_tools(TOOLS)
+    run(bound, [*messages, ToolMessage("3C", tool_call_id="tooluse_1")])
+    assert {request.status for request in host.requests} == {200}
+    assert "thinking" not in host.last.json.get("additionalModelRequestFields", {})
