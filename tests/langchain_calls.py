@@ -3,6 +3,7 @@
 import asyncio
 import atexit
 import contextvars
+import gc
 import warnings
 from functools import partial
 
@@ -14,7 +15,23 @@ from reasoning_replay.testing import aliases
 
 KEY = "k"
 _runner = asyncio.Runner()
-atexit.register(warnings.simplefilter, "ignore", ResourceWarning)  # the classes leave their async clients open
+
+
+def collected():
+    """Let go of what the vendors' clients left. CPython 3.11.7's ast.parse breaks when a finaliser runs inside it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        gc.collect()
+        gc.freeze()
+
+
+@atexit.register
+def _end():
+    """The classes leave their async clients open: close what the loop still holds."""
+    for transport in list(_runner.get_loop()._transports.values()):
+        transport.abort()
+    _runner.run(asyncio.sleep(0))
+    _runner.close()
 
 
 @tool

@@ -32,6 +32,7 @@ from langchain_calls import (
     chat_deepseek,
     chat_moonshot,
     chat_openai,
+    collected,
     get_weather,
     go_on,
     replies_in,
@@ -43,6 +44,15 @@ from langchain_calls import (
 from reasoning_replay.testing import Reply, Text, call, canaries_in, foreign_bytes, think
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # LangChain's beta and pydantic's serializer warn by the dozen
+
+
+@pytest.fixture(scope="module", autouse=True)
+def nothing_left():
+    """At the end."""
+    yield
+    collected()
+
+
 OWN_WORDS = "The `reasoning_content` in the thinking mode must be passed back to the API."
 
 

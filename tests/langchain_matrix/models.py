@@ -34,8 +34,6 @@ class Configuration:
     """The model's name; None: the strict host's own."""
     pieces: int = 3
     """Into how many fragments its host's stream cuts each text."""
-    takes_own: bool = True
-    """Whether its host takes reasoning back at all."""
     sends_history: bool = True
     """Whether a request holds the whole history; else the host holds it."""
 
@@ -44,6 +42,11 @@ class Configuration:
         cls = getattr(import_module(self.package), self.cls)
         more = {} if output_version is None else {"output_version": output_version}
         return self.build(cls, base_url, self.model or JUDGES[self.host].model, more)
+
+    @property
+    def takes_own(self) -> bool:
+        """Whether its host takes reasoning back at all."""
+        return bool(JUDGES[self.host].reads)
 
     @property
     def available(self) -> bool:
