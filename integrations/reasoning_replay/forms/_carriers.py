@@ -117,11 +117,16 @@ def block_payload(block: Any) -> str:
     return text if signature is None else f"{text}\0{inside(signature)}"
 
 
+def detail_kind(detail: Mapping[str, Any]) -> Any:
+    """The type of a detail; a bare text is one of text (MiniMax)."""
+    return detail.get("type", "reasoning.text" if isinstance(detail.get("text"), str) else None)
+
+
 def detail_code(detail: object) -> str:
     """The code of one of OpenRouter's reasoning details."""
     if not isinstance(detail, Mapping):
         return "opaque"
-    kind = detail.get("type")
+    kind = detail_kind(detail)
     if kind == "reasoning.text":
         return _text_code(text_of(detail.get("text")), _signature(detail))
     return shape_value(text_of(detail.get("summary"))) if kind == "reasoning.summary" else "opaque"
@@ -131,7 +136,7 @@ def _detail_payload(detail: Any) -> str:
     code = detail_code(detail)
     if code == "opaque":
         return f"\0{canonical(detail)}"
-    text = text_of(detail.get("text") if detail.get("type") == "reasoning.text" else detail.get("summary"))
+    text = text_of(detail.get("text") if detail_kind(detail) == "reasoning.text" else detail.get("summary"))
     return f"{text}\0{detail['signature']}" if code in ("signed", "hollow") else text
 
 

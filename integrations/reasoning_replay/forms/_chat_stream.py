@@ -11,7 +11,18 @@ from typing import Any
 
 from .._origin import MARK
 from . import LAYOUT, PSF, layout_of
-from ._carriers import STRINGS, block_code, detail_code, signature_of, without_signature
+from ._carriers import (
+    SEALED,
+    STRINGS,
+    block_code,
+    detail_code,
+    detail_kind,
+    extra_code,
+    signature_of,
+    without_extras,
+    without_signature,
+)
+from ._pieces import Parts, whole_text
 
 _JOINED = {"reasoning.text": "text", "reasoning.summary": "summary", "reasoning.encrypted": "data"}
 """Detail type → the field whose fragments are joined."""
@@ -40,7 +51,10 @@ class ChatStream:
         self._choice = choice
         self._texts: dict[str, list[str]] = {}
         self._content: list[str] | None = None
+        self._parts: Parts | None = None
+        self._sealed: dict[str, Any] = {}
         self._details: list[dict[str, Any]] = []
+        self._pieces: list[list[str]] = []
         self._blocks: list[dict[str, Any]] = []
         self._open = False
         self._index: Any = None
@@ -63,20 +77,33 @@ class ChatStream:
         for key in STRINGS:
             if isinstance(delta.get(key), str):
                 self._texts.setdefault(key, []).append(delta[key])
+        self._sealed.update((key, delta[key]) for key in SEALED if delta.get(key) is not None)
         for detail in _items(delta, "reasoning_details"):
             self._detail(dict(_fields(detail)))
         for block in _items(delta, "thinking_blocks"):
             self._block(dict(_fields(block)))
-        content = delta.get("content")
-        if isinstance(content, str):
-            self._content = [] if self._content is None else self._content
-            self._content.append(content)
-            if len(content):
-                self._visible("text", len(content))
+        self._said(delta.get("content"))
         for call in _items(delta, "tool_calls"):
             self._call(_fields(call))
         if isinstance(delta.get(PSF), Mapping):  # a mark that comes with the reply is somebody else's word
             self._psf.update((key, value) for key, value in delta[PSF].items() if key not in (MARK, LAYOUT))
+
+    def _said(self, content: Any) -> None:
+        """A piece of the content: a text, or a list of parts (Mistral, Databricks); with one, all of it is a list."""
+        if isinstance(content, str):
+            self._content = [] if self._content is None else self._content
+            self._content.append(content)
+            if self._parts is not None and content != "":
+                self._parts.text(content)
+            if len(content):
+                self._visible("text", len(content))
+        elif isinstance(content, list):
+            if self._parts is None:
+                self._parts = Parts()
+                if (before := "".join(self._content or ())) != "":
+                    self._parts.text(before)
+            for part in content:
+                self._parts.add(_fields(part))
 
     def _visible(self, kind: str, length: int) -> None:
         self._open = False
@@ -84,16 +111,27 @@ class ChatStream:
 
     def _detail(self, detail: dict[str, Any]) -> None:
         """A fragment joins the detail of its type, index and id; without an index, the last one of its type."""
-        joined = _JOINED.get(str(detail.get("type")))
-        same = next((known for known in reversed(self._details) if _one_detail(known, detail)), None)
+        joined = _JOINED.get(str(detail_kind(detail)))
+        places = range(len(self._details) - 1, -1, -1)
+        same = next((place for place in places if _one_detail(self._details[place], detail)), None)
         if same is None or joined is None:
             self._details.append(detail)
+            self._pieces.append([detail[joined]] if joined is not None and isinstance(detail.get(joined), str) else [])
             return
+        known = self._details[same]
         for key, value in detail.items():
-            if key == joined and isinstance(value, str) and isinstance(same.get(key), str):
-                same[key] += value
+            if key == joined and isinstance(value, str) and isinstance(known.get(key), str):
+                self._pieces[same].append(value)
             elif value is not None:
-                same[key] = value
+                known[key] = value
+
+    def _whole_details(self) -> list[dict[str, Any]]:
+        whole = []
+        for detail, pieces in zip(self._details, self._pieces, strict=True):
+            joined = str(_JOINED.get(str(detail_kind(detail))))
+            text = "".join(pieces) if joined == "data" else whole_text(pieces)
+            whole.append({**detail, joined: text} if len(pieces) > 1 else detail)
+        return whole
 
     def _block(self, block: dict[str, Any]) -> None:
         """A fragment of thinking. LiteLLM numbers the blocks; a signature closes one, and so does anything visible."""
@@ -136,9 +174,14 @@ class ChatStream:
             "role": "assistant",
             "content": None if self._content is None else "".join(self._content),
         }
-        message.update({key: "".join(texts) for key, texts in self._texts.items()})
-        details, blocks, calls = self._details, self._blocks, [self._calls[number] for number in sorted(self._calls)]
-        if not self._finished:
+        if self._parts is not None:
+            message["content"] = self._parts.parts if self._finished else _readable(self._parts.parts)
+        message.update({key: whole_text(texts) for key, texts in self._texts.items()})
+        details, blocks = self._whole_details(), self._blocks
+        calls = [self._calls[number] for number in sorted(self._calls)]
+        if self._finished:
+            message.update(self._sealed)
+        else:
             details = [detail for detail in details if detail_code(detail) in _READABLE]
             blocks = [block for block in blocks if block_code(block) in _READABLE]
             calls = [without_signature(call) if signature_of(call) is not None else call for call in calls]
@@ -152,9 +195,15 @@ _LISTS = ("reasoning_details", "thinking_blocks", "tool_calls")
 _READABLE = frozenset({"text", "blank", "empty"})
 
 
+def _readable(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Parts of a content without what is sealed."""
+    left = [part for part in parts if (code := block_code(part)) is None or code in _READABLE]
+    return [without_extras(part) if extra_code(part) is not None else part for part in left]
+
+
 def _one_detail(known: Mapping[str, Any], detail: Mapping[str, Any]) -> bool:
     """Whether a fragment belongs to a detail: equal type, and index and id equal where both have them."""
-    if known.get("type") != detail.get("type"):
+    if detail_kind(known) != detail_kind(detail):
         return False
     pairs = ((known.get(key), detail.get(key)) for key in ("index", "id"))
     return all(ours == theirs or None in (ours, theirs) for ours, theirs in pairs)
