@@ -398,3 +398,74 @@ def test_a_mixin_streams_only_where_its_class_does(row):
     for method in ("_generate", "_agenerate", "_stream", "_astream"):
         if hasattr(hooks, method):
             assert getattr(getattr(module, name), method) is not getattr(BaseChatModel, method)
+
+
+# What a policy changes of a request, on the wire ----------------------------------------------------------------------
+
+TOOLS = [{"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}]
+BARE_TURN = [
+    HumanMessage("q"),
+    AIMessage("", tool_calls=[{"name": "look", "args": {}, "id": "call_1"}]),
+    ToolMessage("ok", tool_call_id="call_1"),
+]
+BOTH = {"thinking": {"type": "enabled"}, "reasoning_effort": "high"}
+DEMANDING = {
+    "ChatOpenAI": ("deepseek", {"model": "deepseek-v4-pro", "reasoning_effort": "high"}),
+    "ChatDeepSeek": ("deepseek", {"model": "deepseek-v4-pro", "extra_body": {"thinking": {"type": "enabled"}}}),
+    "ChatGroq": ("deepseek", {"model": "deepseek-v4-pro", "reasoning_effort": "high"}),
+    "ChatFireworks": ("deepseek", {"model": "deepseek-v4-pro", "reasoning_effort": "high"}),
+    "ChatMoonshot": ("moonshot", {"model": "kimi-k2.5", "thinking": True}),
+    "ChatLiteLLM": ("deepseek", {"model": "deepseek/deepseek-v4-pro", "model_kwargs": BOTH}),
+}
+"""Classes at a host that demands reasoning in a turn that has none: rule, and how the model is made to think."""
+
+
+@pytest.mark.parametrize("mode", ["invoke", "stream"])
+@pytest.mark.parametrize("name", DEMANDING)
+def test_thinking_that_a_policy_switches_off_is_off_on_the_wire(name, mode, server):
+    rule, more = DEMANDING[name]
+    answers(server, "reasoning_content")
+    policy = Policy(aliases={server.host: rule}, missing="disable_thinking")
+    model = with_reasoning_replay(ZOO[name](server.url, **more), policy)
+    MODES[mode](model.bind(tools=TOOLS), BARE_TURN)
+    assert {"type": "disabled"} == server.body["thinking"]
+    assert server.body.get("reasoning_effort") is None
+
+
+# Gemini's parts -------------------------------------------------------------------------------------------------------
+
+
+def piece(kind, text, signature=None):
+    extras = {} if signature is None else {"extras": {"signature": signature}}
+    return {"type": kind, kind: text, "index": 0, **extras}
+
+
+def streamed(*pieces):
+    from reasoning_replay.langchain._hooks_blocks import _Parts
+
+    parts, chunks = _Parts(), [AIMessageChunk([each]) for each in pieces]
+    for chunk in chunks:
+        parts.number(chunk)
+    return [
+        (block["text"] if "text" in block else block["reasoning"], block.get("extras", {}).get("signature"))
+        for block in added(chunks).content
+    ]
+
+
+def test_a_signed_part_of_geminis_stream_stays_a_part():
+    assert [("hi", None), ("", "s")] == streamed(piece("text", "h"), piece("text", "i"), piece("text", "", "s"))
+    assert [("one", "a"), ("two", "b")] == streamed(piece("reasoning", "one", "a"), piece("reasoning", "two", "b"))
+    assert [("one", "a"), ("two", None)] == streamed(piece("text", "one", "a"), piece("text", "t"), piece("text", "wo"))
+    assert [("", "a"), ("", "b")] == streamed(piece("text", "", "a"), piece("text", "", "b"))
+
+
+def test_geminis_unsigned_thoughts_go_back_as_parts_of_its_own():
+    from reasoning_replay.langchain._hooks_blocks import _with_thoughts
+
+    told = {"output_version": "v1", "model_provider": "google_genai"}
+    signed = {"type": "reasoning", "reasoning": "two", "extras": {"signature": "s"}}
+    message = AIMessage([{"type": "reasoning", "reasoning": "one"}, signed], response_metadata=told)
+    thought = {"type": "non_standard", "value": {"thought": True, "text": "one"}}
+    assert [thought, signed] == _with_thoughts(message).content
+    same = AIMessage([signed], response_metadata=told)
+    assert _with_thoughts(same) is same

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing, closing
+from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from langchain_core.messages import AIMessage
@@ -34,27 +35,39 @@ class _OwnClient(_Chat):
         return keep_result(super()._create_chat_result(response, *params), response)
 
     def _generate(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
-        view, kwargs = replanned(self, messages, kwargs)
+        view, kwargs = self._planned(messages, kwargs)
         return super(_OwnClient, view)._generate(messages, *args, **kwargs)
 
     async def _agenerate(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
-        view, kwargs = replanned(self, messages, kwargs)
+        view, kwargs = self._planned(messages, kwargs)
         return await super(_OwnClient, view)._agenerate(messages, *args, **kwargs)
 
     def _stream(self, messages: Any, *args: Any, **kwargs: Any) -> Generator[Any]:
         last = Last()
-        view, kwargs = replanned(self, messages, kwargs)
+        view, kwargs = self._planned(messages, kwargs)
         with closing(super(_OwnClient, self._watching(view, last))._stream(messages, *args, **kwargs)) as chunks:
             for chunk in chunks:
                 yield self._kept(chunk, last)
 
     async def _astream(self, messages: Any, *args: Any, **kwargs: Any) -> AsyncGenerator[Any]:
         last = Last()
-        view, kwargs = replanned(self, messages, kwargs)
+        view, kwargs = self._planned(messages, kwargs)
         stream = super(_OwnClient, self._watching(view, last))._astream(messages, *args, **kwargs)
         async with aclosing(stream) as chunks:
             async for chunk in chunks:
                 yield self._kept(chunk, last)
+
+    def _planned(self, messages: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """The model and the parameters of the call as planned; what the SDK does not know by name goes beside them."""
+        view, planned = replanned(self, messages, kwargs)
+        if planned is not kwargs:
+            known = signature(self.client.create).parameters
+            extra = {
+                key: planned.pop(key) for key in [key for key in planned if key not in known and key not in kwargs]
+            }
+            if extra:
+                planned["extra_body"] = {**(planned.get("extra_body") or {}), **extra}
+        return view, planned
 
     def _watching(self, view: Any, last: Last) -> Any:
         """The model for one call, with a client that notes its last chunk."""
@@ -91,6 +104,9 @@ class OpenRouterHooks(_OwnClient):
                 row.setdefault(self.KEY, row.pop(TEXT))
         return rows, params
 
+    def _planned(self, messages: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        return replanned(self, messages, kwargs)
+
     def _watching(self, view: Any, last: Last) -> Any:
         return view
 
@@ -118,6 +134,9 @@ class MistralHooks(_OwnClient):
             if isinstance(row["content"], list):
                 row["content"] = [block for block in row["content"] if block != {"type": "text", "text": ""}]
         return rows, params
+
+    def _planned(self, messages: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        return replanned(self, messages, kwargs)
 
     def _watching(self, view: Any, last: Last) -> Any:
         return view

@@ -54,7 +54,8 @@ def write_items(payload: dict[str, Any], given: Any) -> None:
     write_request(payload, given)
     effort = payload.pop("reasoning_effort", None)
     if effort is not None:
-        payload["reasoning"] = {**(payload.get("reasoning") or {}), "effort": effort}
+        asked = payload.get("reasoning")
+        payload["reasoning"] = {**(asked if isinstance(asked, dict) else {}), "effort": effort}
 
 
 def _tapped(client: Any, items: _Items, *, later: bool = False) -> Any:
