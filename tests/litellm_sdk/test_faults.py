@@ -41,7 +41,7 @@ STEPS = {
     "select": lambda patch: patch.setattr(_replay, "select", _broken),
     "plan": lambda patch: patch.setattr(_engine, "plan", _broken),
     "apply": _breaks_apply,
-    "loading a rule": lambda patch: patch.setattr(_replay, "builtin", _broken),
+    "loading a rule": lambda patch: patch.setattr(_replay, "all_hosts", _broken),
 }
 
 
@@ -72,7 +72,7 @@ def test_a_step_that_fails_costs_the_reasoning_and_not_the_call(
 
 FINDINGS = (
     *("carrier_of", "predicted_url", "hint_of", "write_body", "as_dict", "_origin", "attempt_of", "begin"),
-    *("details_of", "is_chat", "body_of"),
+    *("details_of", "is_covered", "body_of"),
 )
 BEFORE = [
     {"role": "user", "content": "How is the weather?"},
@@ -126,7 +126,7 @@ def test_a_fault_in_the_hook_that_stands_in_for_a_missing_place_strips_too(kind,
 
 
 @pytest.mark.faulty(reason="that is what is tried")
-@pytest.mark.parametrize("name", ["forget", "is_chat"])
+@pytest.mark.parametrize("name", ["forget", "is_covered"])
 def test_a_fault_over_the_notes_of_an_async_attempt_strips_and_breaks_nothing(name, strict_hosts, install, monkeypatch):
     host = strict_hosts("deepseek")
     install(host)
@@ -135,7 +135,7 @@ def test_a_fault_over_the_notes_of_an_async_attempt_strips_and_breaks_nothing(na
     assert [] == host.refusals + canaries_in(host.last.raw.decode())
 
 
-CLIENT_STEPS = ("client_base", "details_of", "is_chat", "attempt_of", "begin", "_with")
+CLIENT_STEPS = ("client_base", "details_of", "is_covered", "attempt_of", "begin", "_with")
 
 
 @pytest.mark.faulty(reason="that is what is tried")
