@@ -65,7 +65,7 @@ def test_a_loop_begun_elsewhere_goes_on_without_thinking_under_manual_thinking()
     plan = to_claude(FOREIGN_LOOP, {**MANUAL, **EDITS})
     assert kinds(plan) == [["tool_use"]]
     assert plan.request == {"max_tokens": 4096, "tools": [{"name": "f"}]}
-    assert guards(plan) == ["lead_block"]
+    assert guards(plan) == ["lead_block", "beside_thinking"]
 
 
 def test_a_loop_begun_elsewhere_keeps_thinking_under_adaptive_thinking():
@@ -120,6 +120,92 @@ def test_the_budget_is_capped_while_there_is_room_else_thinking_goes(limit, thin
 def test_with_interleaved_thinking_the_budget_may_exceed_the_limit():
     request = {**MANUAL, "max_tokens": 1500, "extra_headers": {"anthropic-beta": "interleaved-thinking-2025-05-14"}}
     assert to_claude(OWN_LOOP, request).request is request
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"extra_headers": {"Anthropic-Beta": "x-1, interleaved-thinking-2025-05-14"}},
+        {"headers": {"anthropic-beta": "interleaved-thinking-2025-05-14"}},
+        {"betas": ["interleaved-thinking-2025-05-14"]},
+        {"extra_body": {"anthropic_beta": ["interleaved-thinking-2025-05-14"]}},
+        {"additionalModelRequestFields": {"anthropic_beta": ["interleaved-thinking-2025-05-14"]}},
+    ],
+)
+def test_the_beta_for_interleaved_thinking_is_read_wherever_it_is_said(said):
+    request = {**MANUAL, "max_tokens": 1500, **said}
+    assert to_claude(OWN_LOOP, request).request is request
+
+
+BOUND_BETAS = "thinking-binding-controls-2026-08-01"
+EDIT_BETAS = "context-management-2025-06-27"
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        ({"extra_headers": {"anthropic-beta": f"{BOUND_BETAS},{EDIT_BETAS}"}}, {"extra_headers": {}}),
+        (
+            {"extra_headers": {"Anthropic-Beta": f"a-1, {EDIT_BETAS}", "x": "y"}},
+            {"extra_headers": {"Anthropic-Beta": "a-1", "x": "y"}},
+        ),
+        ({"betas": [EDIT_BETAS, "a-1"]}, {"betas": ["a-1"]}),
+        ({"betas": [BOUND_BETAS, "thinking-display-updates-2026-08-18"]}, {}),
+        ({"extra_headers": {"anthropic-beta": "a-1, b-2"}}, {"extra_headers": {"anthropic-beta": "a-1, b-2"}}),
+    ],
+)
+def test_beta_values_that_go_only_with_thinking_go_with_it(said, left):
+    plan = to_claude(FOREIGN_LOOP, {**MANUAL, **EDITS, **said})
+    assert plan.request == {"max_tokens": 4096, "tools": [{"name": "f"}], **left}
+    assert [row.fields for row in plan.report.rows if row.reason == "beside_thinking"] == [
+        ("context_management", "anthropic-beta")
+    ]
+
+
+def test_the_beta_for_edits_stays_for_an_edit_that_stays_and_nothing_goes_while_thinking_is_on():
+    tools = {"type": "clear_tool_uses_20250919"}
+    both = {"context_management": {"edits": [*EDITS["context_management"]["edits"], tools]}, "betas": [EDIT_BETAS]}
+    assert to_claude(FOREIGN_LOOP, {**MANUAL, **both}).request["betas"] == [EDIT_BETAS]
+    request = {**MANUAL, **both}
+    assert to_claude(OWN_LOOP, request).request is request
+    assert to_claude(FOREIGN_LOOP, {**ADAPTIVE, **both}, "claude-opus-5").request == {**ADAPTIVE, **both}
+
+
+class TestConverse:
+    """The same checks where the parameters stand in Converse's places."""
+
+    MODEL = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
+    FIELDS: ClassVar = {"additionalModelRequestFields": {"thinking": MANUAL["thinking"]}}
+    FOREIGN: ClassVar = [
+        {"role": "user", "content": [{"text": "go"}]},
+        {"role": "assistant", "content": [{"toolUse": {"toolUseId": "a", "name": "f", "input": {}}}]},
+        {"role": "user", "content": [{"toolResult": {"toolUseId": "a", "content": [{"text": "3"}]}}]},
+    ]
+
+    def plan(self, messages=None, **more):
+        here = {"host": "bedrock-runtime.us-east-1.amazonaws.com", "dialect": "bedrock", "model": self.MODEL}
+        return prepare(messages or self.FOREIGN[:1], **here, request={**self.FIELDS, **more})
+
+    @pytest.mark.parametrize("choice", [{"any": {}}, {"tool": {"name": "f"}}])
+    def test_a_forced_tool(self, choice):
+        plan = self.plan(toolConfig={"toolChoice": choice})
+        assert (guards(plan), plan.request) == (["forced_tools"], {"toolConfig": {"toolChoice": choice}})
+
+    def test_a_choice_that_forces_nothing(self):
+        assert guards(self.plan(toolConfig={"toolChoice": {"auto": {}}})) == []
+
+    @pytest.mark.parametrize(("limit", "budget"), [(1500, 1499), (2048, 2047), (4096, 2048), (1024, None)])
+    def test_the_budget(self, limit, budget):
+        plan = self.plan(inferenceConfig={"maxTokens": limit})
+        fields = plan.request.get("additionalModelRequestFields", {})
+        assert fields.get("thinking", {}).get("budget_tokens") == budget
+        assert guards(plan) == ([] if budget == 2048 else ["budget"])
+
+    def test_a_loop_begun_elsewhere_and_what_goes_with_thinking(self):
+        fields = {"thinking": MANUAL["thinking"], **EDITS, "anthropic_beta": [EDIT_BETAS, "a-1"]}
+        plan = self.plan(self.FOREIGN, additionalModelRequestFields=fields)
+        assert plan.request == {"additionalModelRequestFields": {"anthropic_beta": ["a-1"]}}
+        assert guards(plan) == ["lead_block", "beside_thinking"]
 
 
 def test_other_edits_of_the_context_stay_when_thinking_goes():

@@ -904,7 +904,7 @@ def test_every_claude_name_gets_the_window_and_the_bonds_of_its_generation(name)
     window, bound, unasked = claude(name)
     rule = choose("api.anthropic.com", name, ON, dialect="anthropic").rule
     assert (rule.window, rule.bound, rule.signature) == (window, bound, "required")
-    assert rule.guards == ("lead_block", "forced_tools", "budget", "no_empty")
+    assert rule.guards == ("lead_block", "forced_tools", "budget", "beside_thinking", "no_empty")
     assert choose("api.anthropic.com", name, {}, dialect="anthropic").rule.window == (window if unasked else "none")
     assert choose("api.anthropic.com", name, None, dialect="anthropic").rule.window == window
     off = choose("api.anthropic.com", name, OFF, dialect="anthropic", policy=Policy(window="all"))

@@ -40,6 +40,7 @@ REASONS: dict[str, str] = {
     "forced_tools": "Thinking went: the host refuses it where a tool is forced.",
     "budget": "The thinking budget was capped, or thinking went: max_tokens leaves no room for it.",
     "lead_block": "Thinking went: the running tool loop does not begin with a block of this host.",
+    "beside_thinking": "With thinking went what is only allowed beside it: edits of the context, beta values.",
     "disabled": "Thinking was switched off, as the policy asks where required reasoning is missing.",
     "elsewhere": "Another endpoint keeps the conversation that the request named; its messages, in hand, went instead.",
     "kept_turns": "The host's own parameter was set, so that it keeps the earlier turns that the policy sends.",
@@ -47,6 +48,9 @@ REASONS: dict[str, str] = {
     "fault": "A fault inside reasoning-replay: everything was stripped, and the call went on.",
 }
 """Reason code → one sentence for people."""
+
+TOUCHED = {"beside_thinking": ("context_management", "anthropic-beta")}
+"""Reason of a guard → the parameters that it names in a report, where that is not `thinking`."""
 
 
 class Act(NamedTuple):
@@ -136,7 +140,7 @@ class Draft(NamedTuple):
         `size` tells the bytes of a part in a row; `lost` whether a part that was to go did not arrive on the wire.
         """
         for reason in self.guards:
-            yield Row(None, None, "request", "guard", reason, ("thinking",), 0)
+            yield Row(None, None, "request", "guard", reason, TOUCHED.get(reason, ("thinking",)), 0)
         removed = 0
         for index, (shape, decision) in enumerate(self.decided()):
             gone = decision.remove is not None

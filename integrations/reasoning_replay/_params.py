@@ -26,11 +26,16 @@ def find(request: Mapping[str, Any], param: str) -> object:
 
 
 def put(request: Mapping[str, Any], param: str, text: str) -> dict[str, Any]:
+    """A new request with the parameter set to what a rule file's text stands for; see `put_value`."""
+    return put_value(request, param, from_text(text))
+
+
+def put_value(request: Mapping[str, Any], param: str, value: object) -> dict[str, Any]:
     """A new request with the parameter set, in its extra_body where that holds the first part of the name."""
     extra, keys = request.get("extra_body"), param.split(".")
     if isinstance(extra, Mapping) and keys[0] in extra:
-        return {**request, "extra_body": _put(extra, keys, from_text(text))}
-    return _put(request, keys, from_text(text))
+        return {**request, "extra_body": _put(extra, keys, value)}
+    return _put(request, keys, value)
 
 
 def without(request: Mapping[str, Any], param: str) -> Mapping[str, Any]:
