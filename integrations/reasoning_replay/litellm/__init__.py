@@ -11,7 +11,8 @@ try:
 except ImportError as error:
     raise ImportError("reasoning_replay.litellm needs LiteLLM: pip install 'reasoning-replay[litellm]'") from error
 
-from ._callback import MissingReasoning, ReasoningReplay
+from ._callback import ReasoningReplay
+from ._errors import ConversationElsewhere, MissingReasoning
 from ._told import report_of
 
-__all__ = ["MissingReasoning", "ReasoningReplay", "report_of"]
+__all__ = ["ConversationElsewhere", "MissingReasoning", "ReasoningReplay", "report_of"]

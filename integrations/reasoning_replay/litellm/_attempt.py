@@ -6,25 +6,34 @@ attempts of `fallbacks=`; so each attempt begins with `begin`. No state hangs on
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
+from .._known import Known
 from .._origin import Origin
 from .._plan import Plan
-from ._carriers import is_chat
+from .._report import Report
+from ._carriers import is_covered
 from ._target import origin_of
 
 REPORT = "reasoning_replay"
 """Key of the report in the `kwargs` that LiteLLM hands to every callback."""
 _KEY = "_reasoning_replay"
+_BRIDGE = "_reasoning_replay_bridge"
 
 
 class Attempt:
     """One attempt. Mutable: each layer adds what it has found. Opaque to loggers that copy or print what holds it."""
 
-    __slots__ = ("called", "client", "plan")
+    __slots__ = ("bridged", "called", "client", "entry", "plan")
 
     def __init__(self) -> None:
+        self.bridged = False
+        """LiteLLM sends a chat completion to the Responses API: planned as chat, and marked as chat."""
+        self.entry: str | None = None
+        """The dialect of a call that is sent as its caller speaks, where that is not chat."""
         self.plan: Plan | None = None
         """Layer 1's plan; None where it did not know the host."""
         self.client: str | None = None
@@ -37,6 +46,53 @@ class Attempt:
 
     def __reduce__(self) -> tuple[type[object], tuple[()]]:
         return object, ()
+
+
+class Bridge:
+    """A call in one dialect that LiteLLM makes in another. Mutable; opaque, as an Attempt is."""
+
+    __slots__ = ("answered", "dialect", "known", "report", "texts")
+
+    def __init__(self, dialect: str, known: Known | None = None, texts: Mapping[str, str] | None = None) -> None:
+        self.dialect = dialect
+        """What the caller speaks."""
+        self.known = known
+        """What the marks of the caller's history say, over the store: none of them gets across."""
+        self.texts = texts or {}
+        """Text as LiteLLM hands it across -> as the host wrote it."""
+        self.answered: Origin | None = None
+        """Who has answered the call inside."""
+        self.report: Report | None = None
+
+    def __deepcopy__(self, memo: object) -> Bridge:
+        return self
+
+    def __reduce__(self) -> tuple[type[object], tuple[()]]:
+        return object, ()
+
+
+_outer: ContextVar[Bridge | None] = ContextVar("reasoning_replay_bridge", default=None)
+
+
+@contextmanager
+def across(bridge: Bridge | None) -> Iterator[None]:
+    """While LiteLLM makes a call inside another one that has no notes of its own."""
+    token = _outer.set(bridge)
+    try:
+        yield
+    finally:
+        _outer.reset(token)
+
+
+def bridge_of(details: Mapping[str, Any]) -> Bridge | None:
+    """The bridge that a call goes over; None for a call that is made as the caller speaks."""
+    bridge = details.get(_BRIDGE)
+    return bridge if isinstance(bridge, Bridge) else _outer.get()
+
+
+def put_bridge(details: dict[str, Any], bridge: Bridge) -> None:
+    """Notes the bridge that a call goes over, in the place of an earlier attempt's."""
+    details[_BRIDGE] = bridge
 
 
 def details_of(logging_obj: Any) -> dict[str, Any]:
@@ -63,8 +119,8 @@ def attempt_of(details: Mapping[str, Any]) -> Attempt | None:
 
 
 def is_ours(details: Mapping[str, Any]) -> bool:
-    """A chat call; one that LiteLLM has bridged is called `responses` by now, but began as chat."""
-    return is_chat(details) or _KEY in details
+    """A call that this integration looks at, under the name that LiteLLM has for it by now, or had."""
+    return is_covered(details) or _KEY in details
 
 
 def answering(details: Mapping[str, Any]) -> Origin | None:

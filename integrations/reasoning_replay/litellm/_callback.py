@@ -25,30 +25,21 @@ from .._origin import MARK, Origin, OriginError
 from .._rules import BadPolicy, Policy
 from ..forms import LAYOUT, PSF, layout_of
 from . import _patches
-from ._attempt import REPORT, Attempt, answering, attempt_of, begin, details_of, forget, is_ours
-from ._carriers import carrier_of, hint_of, is_chat
+from ._attempt import REPORT, Attempt, answering, attempt_of, begin, bridge_of, details_of, forget, is_ours
+from ._bridge import restored
+from ._carriers import CHAT_CALLS, MESSAGES_CALLS, RESPONSES_CALLS, Carrier, carrier_of, hint_of, is_covered
+from ._entries import MESSAGES, RESPONSES, Entries
+from ._errors import as_litellms
 from ._stream import StreamNotes
-from ._strip import as_dict, body_of, strip_wire, stripped_fields, write_body
-from ._target import client_base, custom_host, predicted_url
-from ._told import Told, tell
+from ._strip import as_dict, body_of, list_in, strip_wire, stripped_fields, stripped_rows, write_body
+from ._target import client_base, custom_host, host_at, predicted_url
+from ._told import is_told, tell
 
 _STREAM = "_reasoning_replay"
 _CHAT_KINDS = frozenset({"thinking", "redacted_thinking", "text", "tool_use"})
 
 
-class MissingReasoning(_plan.MissingReasoning, litellm.exceptions.BadRequestError):
-    """`Policy(missing="raise")`: reasoning that the host demands is not at hand; nothing was sent.
-
-    Also a `BadRequestError`: LiteLLM hands its own errors through as they are and does not send them again.
-    """
-
-    def __init__(self, cause: _plan.MissingReasoning, model: str, provider: str) -> None:
-        litellm.exceptions.BadRequestError.__init__(self, message=str(cause), model=model, llm_provider=provider)
-        self.index = cause.index
-        self.host = cause.host
-
-
-class ReasoningReplay(CustomLogger):
+class ReasoningReplay(Entries, CustomLogger):
     """`litellm.callbacks.append(ReasoningReplay())` is all that a program does.
 
     The same policy twice gives the same callback. A second policy raises ValueError, since LiteLLM's callbacks are
@@ -107,14 +98,25 @@ class ReasoningReplay(CustomLogger):
 
     def _deployed(self, kwargs: dict[str, Any], call_type: Any) -> dict[str, Any] | None:
         name = getattr(call_type, "value", call_type)
-        if not is_chat({"call_type": name}):
-            return None
+        if name not in CHAT_CALLS:
+            return self._unreached(kwargs, name)
         forget(details_of(kwargs.get("litellm_logging_obj")))  # an attempt before, with `fallbacks=`
         if self._dispatches or kwargs.get("fallbacks") is not None:
             return None
         if not self.active() or "messages" not in kwargs or "model" not in kwargs:
             return None
         return self._hooked(kwargs)
+
+    def _unreached(self, kwargs: dict[str, Any], name: Any) -> dict[str, Any] | None:
+        """Where this LiteLLM has not the place to plan such a call, nothing goes but what is said."""
+        entry = next((kind for kind, calls in _ENTRIES if name in calls), None)
+        if entry is None or _patches.covers(self._done, entry.dialect) or not self.active():
+            return None
+        if not isinstance(kwargs.get(entry.messages), list):
+            return None
+        plan = stripped_rows(kwargs[entry.messages], entry.dialect, kwargs, kwargs)
+        left = {**as_dict(plan.request, kwargs), entry.messages: plan.messages}
+        return {key: value for key, value in left.items() if key in kwargs}
 
     def _hooked(self, kwargs: dict[str, Any]) -> dict[str, Any]:
         asked = kwargs.get("api_base") or kwargs.get("base_url")
@@ -138,9 +140,10 @@ class ReasoningReplay(CustomLogger):
 
     def _for_predicted(self, fields: dict[str, Any]) -> dict[str, Any]:
         details = details_of(fields.get("logging"))
-        if not is_chat(details):
+        if not is_covered(details):
             return fields
         attempt = begin(details)
+        attempt.bridged = "bridge" in fields
         provider, model = str(fields.get("custom_llm_provider") or ""), str(fields.get("model") or "")
         carrier = carrier_of(provider, model)
         params = fields.get("optional_params") or {}
@@ -153,12 +156,14 @@ class ReasoningReplay(CustomLogger):
         provider, model = str(fields.get("custom_llm_provider") or ""), str(fields.get("model") or "")
         carrier = carrier_of(provider, model)
         dialect, params = fields.get("bridge") or carrier.dialect, fields.get("optional_params") or {}
-        try:
-            plan = self._prepare(fields["messages"], url, dialect, model, params, hint_of(provider, carrier))
-        except _plan.MissingReasoning as missing:
-            raise MissingReasoning(missing, model, provider) from None
+        details = details_of(fields.get("logging"))
+        bridge = bridge_of(details)
+        messages = fields["messages"] if bridge is None else restored(fields["messages"], bridge.texts)
+        known = self.known if bridge is None or bridge.known is None else bridge.known
+        with as_litellms(model, provider):
+            plan = self._prepare(messages, url, dialect, model, params, hint_of(provider, carrier), known)
         attempt.plan = plan
-        details_of(fields.get("logging"))[REPORT] = plan.report
+        details[REPORT] = plan.report
         return {**fields, "messages": plan.messages, "optional_params": as_dict(plan.request, params)}
 
     def through_client(self, context: Any) -> Any:
@@ -170,7 +175,7 @@ class ReasoningReplay(CustomLogger):
 
     def _for_client(self, context: Any) -> Any:
         details, base = details_of(context.logging), client_base(context.client)
-        if base is None or not is_chat(details):
+        if base is None or not is_covered(details):
             return context
         attempt = attempt_of(details) or begin(details)
         attempt.client = base
@@ -180,18 +185,26 @@ class ReasoningReplay(CustomLogger):
         return _with(context, self._for({name: getattr(context, name) for name in names}, attempt, base))
 
     def _prepare(
-        self, messages: Any, url: str, dialect: str, model: str, params: Mapping[str, Any], hint: str | None
+        self,
+        messages: Any,
+        url: str,
+        dialect: str,
+        model: str,
+        params: Mapping[str, Any],
+        hint: str | None,
+        known: Known | None = None,
+        form: str = "litellm",
     ) -> _plan.Plan:
         return _replay.prepare_safely(
             messages,
             host=url,
             model=model,
             dialect=dialect,
-            form="litellm",
+            form=form,
             request=params,
             policy=self.policy,
             hint=hint,
-            known=self.known,
+            known=known,
         )
 
     # Layer 2
@@ -206,53 +219,61 @@ class ReasoningReplay(CustomLogger):
             return
         try:
             fail_closed("litellm", lambda: self._before_wire(messages, kwargs), lambda: strip_wire(kwargs))
-        except (_plan.MissingReasoning, BadPolicy):
+        except (_plan.MissingReasoning, _plan.ConversationElsewhere, BadPolicy):
             strip_wire(kwargs)
 
     def _before_wire(self, messages: Any, details: dict[str, Any]) -> None:
         body = body_of(details)
-        if body is not None and is_chat(details):
+        if body is not None and is_covered(details):
             self._confirm(body, details["additional_args"].get("api_base"), messages, details)
 
     def _confirm(self, body: dict[str, Any], url: object, messages: Any, details: dict[str, Any]) -> None:
         provider, model = str(details.get("custom_llm_provider") or ""), str(details.get("model") or "")
-        carrier, attempt = carrier_of(provider, model), attempt_of(details)
+        key, attempt = list_in(body) or "messages", attempt_of(details)
+        carrier = _speaks(carrier_of(provider, model), key, attempt)
         planned = None if attempt is None else attempt.plan
         called = attempt.client if attempt is not None and attempt.client is not None else url
         if attempt is not None:
             attempt.called = None if called is None else str(called)
         if carrier.wire is None or (called is None and planned is None):
             return  # out of reach, or a mocked reply
+        if attempt is not None and attempt.bridged and planned is not None and planned.origin.host == host_at(called):
+            return  # planned in the form of chat, which LiteLLM has put into items
         if planned is not None and (called is None or planned.origin == _origin(str(called), carrier.dialect, model)):
             plan = planned
         else:  # layer 1 was wrong about the host, or there was none: from the caller's marked messages, for this host
-            given = messages if isinstance(messages, list) else body["messages"]
-            params = {key: value for key, value in body.items() if key != "messages"}
-            plan = self._prepare(given, str(called), carrier.dialect, model, params, hint_of(provider, carrier))
-            if planned is not None and body["messages"] == planned.messages:
-                body["messages"] = plan.messages  # nothing has rewritten them since: what was wrongly out comes back
-        confirmed = _replay.confirm_safely(body["messages"], plan, form=carrier.wire, request=body)
+            given, hint = messages if isinstance(messages, list) else body[key], hint_of(provider, carrier)
+            params = {name: value for name, value in body.items() if name != key}
+            form = "litellm" if key == "messages" else carrier.wire
+            plan = self._prepare(given, str(called), carrier.dialect, model, params, hint, self.known, form)
+            if planned is not None and body[key] == planned.messages:
+                body[key] = plan.messages  # nothing has rewritten them since: what was wrongly out comes back
+        confirmed = _replay.confirm_safely(body[key], plan, form=carrier.wire, request=body)
         details[REPORT] = confirmed.report
-        write_body(body, confirmed)
+        write_body(body, confirmed, key)
 
     # Layer 3
 
     def replied(self, result: Any, logging_obj: Any) -> None:
         """Marks a reply that has just come from its host, once."""
         details = details_of(logging_obj)
-        if not is_ours(details) or isinstance(getattr(result, "_hidden_params", None), Told):
+        if not is_ours(details) or is_told(result):
             return
+        bridge, report = bridge_of(details), details.get(REPORT)
+        if not hasattr(result, "choices") and not hasattr(result, "chunk_creator"):
+            self._entry_replied(result, details)
+            return
+        tell(result, report)
+        origin = answering(details)
+        if bridge is not None:
+            bridge.answered, bridge.report = origin, report
         if hasattr(result, "choices"):
-            tell(result, details.get(REPORT))
-            origin = answering(details)
             forget(details)
             for choice in result.choices:
                 if hasattr(choice, "message"):  # else a text completion
-                    self._mark(choice.message, origin, details)
-        elif hasattr(result, "chunk_creator"):
-            tell(result, details.get(REPORT))
+                    self._mark(choice.message, origin, details, quiet=bridge is not None)
 
-    def _mark(self, message: Any, origin: Origin | None, details: Mapping[str, Any]) -> None:
+    def _mark(self, message: Any, origin: Origin | None, details: Mapping[str, Any], *, quiet: bool) -> None:
         there = getattr(message, PSF, None)
         there = there if isinstance(there, Mapping) else {}
         fields = {key: value for key, value in there.items() if key not in (MARK, LAYOUT)}  # the host's say nothing
@@ -260,6 +281,8 @@ class ReasoningReplay(CustomLogger):
         if origin is not None:
             bare = {**message.model_dump(), PSF: fields}
             reply = _capture.capture_safely(bare, origin, form="litellm", known=self.known)
+        if quiet:
+            return  # LiteLLM makes something else of it, and that gets the mark
         notes = (reply or {}).get(PSF) or {}
         if MARK in notes:
             order = _order_of(message, details.get("original_response"))
@@ -286,9 +309,22 @@ class ReasoningReplay(CustomLogger):
             details = details_of(stream.logging_obj)
             fresh = is_ours(details) and stream.custom_llm_provider != "cached_response"
             origin = answering(details) if fresh else None
-            setattr(stream, _STREAM, None if origin is None else StreamNotes(origin, self.known))
+            quiet = bridge_of(details) is not None
+            setattr(stream, _STREAM, None if origin is None else StreamNotes(origin, self.known, quiet=quiet))
         notes: StreamNotes | None = vars(stream)[_STREAM]
         return notes
+
+
+_ENTRIES = ((RESPONSES, RESPONSES_CALLS), (MESSAGES, MESSAGES_CALLS))
+
+
+def _speaks(carrier: Carrier, key: str, attempt: Attempt | None) -> Carrier:
+    """The carrier of a body by what is in it, where the call is not chat."""
+    if key == "input":
+        return carrier._replace(dialect="responses", wire="responses")
+    if attempt is not None and attempt.entry == "anthropic":
+        return carrier._replace(dialect="anthropic", wire=None)  # written before anybody sees it
+    return carrier
 
 
 def _origin(url: str, dialect: str, model: str) -> Origin | None:

@@ -16,6 +16,9 @@ from typing import Any, NamedTuple
 from .._origin import Dialect
 
 CHAT_CALLS = frozenset({"completion", "acompletion"})
+RESPONSES_CALLS = frozenset({"responses", "aresponses"})
+MESSAGES_CALLS = frozenset({"anthropic_messages"})
+COVERED = CHAT_CALLS | RESPONSES_CALLS | MESSAGES_CALLS
 """LiteLLM's names of the calls that this integration looks at; it leaves every other one untouched."""
 GLOBAL_BASE = "litellm.api_base"
 """The module global, which most providers ask before their variable."""
@@ -114,6 +117,6 @@ def hint_of(provider: str, carrier: Carrier) -> str | None:
     return provider if carrier.hint else None
 
 
-def is_chat(details: Mapping[str, Any]) -> bool:
-    """Whether LiteLLM's own notes of a call say that it is a chat completion."""
-    return details.get("call_type") in CHAT_CALLS
+def is_covered(details: Mapping[str, Any]) -> bool:
+    """Whether LiteLLM's own notes of a call say that it is one that this integration looks at."""
+    return details.get("call_type") in COVERED

@@ -8,71 +8,19 @@ the function that was there before. Must not decide anything about reasoning. Mu
 from __future__ import annotations
 
 import functools
-import inspect
 import logging
 from collections.abc import Callable
-from importlib import import_module
-from typing import Any, NamedTuple, Protocol
+from typing import Any
 
 from .._faults import fail_closed
 from .._known import first_time
 from ..forms import PSF
+from ._patches_entries import ENTRY_PATCHES
+from ._places import Hooks, Installed, Patch, guarded, place_of, takes
 from ._stream import joined_blocks, of_nobody, of_one_origin
 from ._told import report_of, tell
 
 _log = logging.getLogger("reasoning_replay")
-
-
-def _guarded(step: Callable[..., None], *arguments: Any) -> None:
-    """Runs what only annotates a reply; a fault in it costs the annotation, never the reply."""
-    fail_closed("litellm", lambda: step(*arguments), lambda: None)
-
-
-class Hooks(Protocol):
-    """What the patches call; the callback is one."""
-
-    def active(self) -> bool: ...
-    def before_dispatch(self, fields: dict[str, Any]) -> dict[str, Any]: ...
-    def through_client(self, context: Any) -> Any: ...
-    def replied(self, result: Any, logging_obj: Any) -> None: ...
-    def chunk_arrived(self, stream: Any, chunk: Any) -> None: ...
-    def chunk_leaves(self, stream: Any, chunk: Any) -> None: ...
-
-
-Wrap = Callable[[Callable[..., Any], Hooks], Callable[..., Any]]
-
-
-class Patch(NamedTuple):
-    """One row."""
-
-    place: str
-    """`module:attribute` or `module:Class.attribute`."""
-    covers: str
-    """What is not covered without it."""
-    wrap: Wrap
-    fits: Callable[[Any], bool]
-    """Whether what stands at the place is what this patch was written for."""
-    needed: Callable[[Any], bool] = lambda found: True
-
-
-class Installed(NamedTuple):
-    """A patch that was put in, and what stood there."""
-
-    owner: Any
-    name: str
-    before: Any
-    now: Any
-
-
-def _takes(*names: str) -> Callable[[Any], bool]:
-    def fits(found: Any) -> bool:
-        try:
-            parameters = inspect.signature(found).parameters
-        except (TypeError, ValueError):
-            return False
-        return all(name in parameters for name in names)
-
-    return fits
 
 
 def _dispatch(original: Callable[..., Any], hooks: Hooks) -> Callable[..., Any]:
@@ -108,7 +56,7 @@ def _metadata(original: Callable[..., Any], hooks: Hooks) -> Callable[..., Any]:
         done = original(*args, **kwargs)
         if hooks.active():
             given = dict(zip(("result", "logging_obj"), args, strict=False)) | kwargs
-            _guarded(hooks.replied, given.get("result"), given.get("logging_obj"))
+            guarded(hooks.replied, given.get("result"), given.get("logging_obj"))
         return done
 
     return update_response_metadata
@@ -119,9 +67,9 @@ def _chunk(original: Callable[..., Any], hooks: Hooks) -> Callable[..., Any]:
     def chunk_creator(self: Any, chunk: Any) -> Any:
         if not hooks.active():
             return original(self, chunk)
-        _guarded(hooks.chunk_arrived, self, chunk)
+        guarded(hooks.chunk_arrived, self, chunk)
         made = original(self, chunk)
-        _guarded(hooks.chunk_leaves, self, made)
+        guarded(hooks.chunk_leaves, self, made)
         return made
 
     return chunk_creator
@@ -132,7 +80,7 @@ def _finish(original: Callable[..., Any], hooks: Hooks) -> Callable[..., Any]:
     def finish_reason_handler(self: Any) -> Any:
         made = original(self)
         if hooks.active():
-            _guarded(hooks.chunk_leaves, self, made)
+            guarded(hooks.chunk_leaves, self, made)
         return made
 
     return finish_reason_handler
@@ -152,7 +100,7 @@ def _base(original: Callable[..., Any], hooks: Hooks) -> Callable[..., Any]:
     def build_base_response(self: Any, chunks: Any, *args: Any, **kwargs: Any) -> Any:
         made = original(self, chunks, *args, **kwargs)
         if hooks.active():
-            _guarded(_tell_of, made, chunks)
+            guarded(_tell_of, made, chunks)
         return made
 
     return build_base_response
@@ -196,19 +144,19 @@ PATCHES = (
         "litellm.main:CompletionDispatchContext",
         "requests of sync and positional calls, before LiteLLM rewrites them",
         _dispatch,
-        _takes("messages", "optional_params", "custom_llm_provider", "api_base", "model", "client", "logging"),
+        takes("messages", "optional_params", "custom_llm_provider", "api_base", "model", "client", "logging"),
     ),
     Patch(
         "litellm.main:_complete_custom_openai",
         "the base of a client that the caller gives",
         _client,
-        _takes("ctx"),
+        takes("ctx"),
     ),
     Patch(
         "litellm.main:_complete_azure",
         "the base of an Azure client that the caller gives",
         _client,
-        _takes("ctx"),
+        takes("ctx"),
     ),
     Patch(
         "litellm.completion_extras.litellm_responses_transformation.handler:ResponsesToCompletionBridgeHandler.completion",
@@ -220,50 +168,41 @@ PATCHES = (
         "litellm.utils:update_response_metadata",
         "marks on replies that do not stream",
         _metadata,
-        _takes("result", "logging_obj"),
+        takes("result", "logging_obj"),
     ),
     Patch(
         "litellm.litellm_core_utils.streaming_handler:CustomStreamWrapper.chunk_creator",
         "marks and reasoning details in streams",
         _chunk,
-        _takes("self", "chunk"),
+        takes("self", "chunk"),
     ),
     Patch(
         "litellm.litellm_core_utils.streaming_handler:CustomStreamWrapper.finish_reason_handler",
         "marks and reasoning details in streams whose last chunk still has text",
         _finish,
-        _takes("self"),
+        takes("self"),
     ),
     Patch(
         "litellm.litellm_core_utils.streaming_chunk_builder_utils:ChunkProcessor.get_combined_thinking_content",
         "thinking blocks without a signature in streams",
         _blocks,
-        _takes("self", "chunks"),
+        takes("self", "chunks"),
         _glues_blocks,
     ),
     Patch(
         "litellm.litellm_core_utils.streaming_chunk_builder_utils:ChunkProcessor.build_base_response",
         "the report on replies that are put together from a stream",
         _base,
-        _takes("self", "chunks"),
+        takes("self", "chunks"),
     ),
     Patch(
         "litellm.litellm_core_utils.streaming_chunk_builder_utils:_assembled_message_fields",
         "replies that are put together from the streams of two hosts",
         _fields,
-        _takes("processor", "chunks"),
+        takes("processor", "chunks"),
     ),
+    *ENTRY_PATCHES,
 )
-
-
-def place_of(patch: Patch) -> tuple[Any, str]:
-    """The owner and the name of what a patch replaces."""
-    module, _, path = patch.place.partition(":")
-    *owners, name = path.split(".")
-    owner = import_module(module)
-    for each in owners:
-        owner = getattr(owner, each)
-    return owner, name
 
 
 def install(hooks: Hooks) -> list[Installed]:
@@ -282,7 +221,7 @@ def install(hooks: Hooks) -> list[Installed]:
         elif patch.needed(found):
             now = patch.wrap(found, hooks)
             setattr(owner, name, now)
-            done.append(Installed(owner, name, found, now))
+            done.append(Installed(owner, name, found, now, patch.dialect))
     if missing and first_time(("litellm patches", *missing)):
         _log.warning(
             "reasoning-replay: this LiteLLM has no place for some patches; not covered: %s", "; ".join(missing)
@@ -301,3 +240,8 @@ def uninstall(done: list[Installed]) -> None:
 def covers_requests(done: list[Installed]) -> bool:
     """Whether the patch that carries every chat request is in."""
     return any(patch.name == "CompletionDispatchContext" for patch in done)
+
+
+def covers(done: list[Installed], dialect: str) -> bool:
+    """Whether the patch that carries every request of an entry point is in."""
+    return any(patch.dialect == dialect for patch in done)

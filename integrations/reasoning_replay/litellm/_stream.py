@@ -27,8 +27,10 @@ _UNFINISHED = "~"
 class StreamNotes:
     """What has arrived of one stream, choice by choice. Mutable; lives as long as its stream."""
 
-    def __init__(self, origin: Origin, known: Known | None) -> None:
+    def __init__(self, origin: Origin, known: Known | None, *, quiet: bool = False) -> None:
         self._origin = origin
+        self._quiet = quiet
+        """LiteLLM makes another dialect of the chunks: nothing is written on them."""
         self._known = known
         self._choices: dict[int, _Choice] = {}
 
@@ -42,9 +44,11 @@ class StreamNotes:
         for choice in getattr(chunk, "choices", None) or ():
             notes = self._choice(choice)
             if getattr(choice, "finish_reason", None) is not None:
-                if complete:
+                if complete and self._quiet:
+                    notes.collector.result()
+                elif complete:
                     notes.finish(choice.delta, self._origin)
-            else:
+            elif not self._quiet:
                 notes.running(choice.delta, self._origin)
 
     def _choice(self, choice: Any) -> _Choice:

@@ -11,6 +11,9 @@ from .._replay import fallback_plan
 from ._carriers import CARRIERS
 from ._target import custom_host
 
+_LISTS = {"messages": "chat", "input": "responses"}
+"""Key of the history in a body → the form it is written in, but for Claude's."""
+
 
 def stripped_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of an attempt without any reasoning."""
@@ -19,20 +22,37 @@ def stripped_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {**fields, "messages": plan.messages, "optional_params": as_dict(plan.request, params)}
 
 
+def stripped_rows(messages: Any, dialect: str, names: Mapping[str, Any] | None = None, request: Any = None) -> Plan:
+    """A history in a dialect's own form without any reasoning, and the parameters that it passes with."""
+    names = names or {}
+    target = Origin(custom_host("unreadable"), dialect=dialect, model=str(names.get("model") or ""))
+    given = [] if isinstance(messages, str) else messages
+    return fallback_plan(given, target, dialect, request, str(names.get("custom_llm_provider") or ""))
+
+
+def list_in(body: Mapping[str, Any]) -> str | None:
+    """The key of the history in a body; None where it shows none."""
+    return next((key for key in _LISTS if isinstance(body.get(key), list)), None)
+
+
 def body_of(details: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The body that LiteLLM is about to send; None where it shows none with messages."""
+    """The body that LiteLLM is about to send; None where it shows none with a history."""
     extra = details.get("additional_args")
     body = extra.get("complete_input_dict") if isinstance(extra, Mapping) else None
-    return body if isinstance(body, dict) and isinstance(body.get("messages"), list) else None
+    return body if isinstance(body, dict) and list_in(body) is not None else None
 
 
 def strip_wire(details: Mapping[str, Any]) -> None:
     """Takes all reasoning out of a body that is about to be sent."""
     body = body_of(details)
-    if body is None:
+    key = None if body is None else list_in(body)
+    if body is None or key is None:
         return
-    form = "anthropic" if _dialect_of(details) == "anthropic" else "chat"
-    write_body(body, _plan(body["messages"], form, details, body))
+    if key == "input":
+        write_body(body, stripped_rows(body[key], _LISTS[key], details, body), key)
+        return
+    form = "anthropic" if _dialect_of(details) == "anthropic" else _LISTS[key]
+    write_body(body, _plan(body[key], form, details, body), key)
 
 
 def _plan(messages: Any, form: str, names: Mapping[str, Any], request: Any) -> Plan:
@@ -50,13 +70,13 @@ def as_dict(request: Mapping[str, Any] | None, given: Any) -> Any:
     return given if request is None or request is given else dict(request)
 
 
-def write_body(body: dict[str, Any], plan: Plan) -> None:
+def write_body(body: dict[str, Any], plan: Plan, key: str = "messages") -> None:
     """Writes a plan into the very dict that LiteLLM is about to send."""
-    if plan.messages is not body["messages"]:
-        body["messages"] = plan.messages
+    if plan.messages is not body[key]:
+        body[key] = plan.messages
     request = plan.request
     if request is None or request is body:
         return
-    for key in [key for key in body if key not in request and key != "messages"]:
-        del body[key]
-    body.update((key, value) for key, value in request.items() if key != "messages")
+    for name in [name for name in body if name not in request and name != key]:
+        del body[name]
+    body.update((name, value) for name, value in request.items() if name != key)

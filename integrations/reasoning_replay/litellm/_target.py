@@ -22,7 +22,7 @@ def predicted_url(
 ) -> str | None:
     """The base URL that a call will go to; `custom:<provider>` for a handler of the caller's own, None: not known."""
     own = client_base(client)
-    if own is not None and not carrier.ignores_client and _host_of(own) != _host_of(base):
+    if own is not None and not carrier.ignores_client and host_at(own) != host_at(base):
         return None  # only where LiteLLM sends it is it known whether it goes through the client
     first = litellm.api_base if carrier.global_first else None
     for found in (first, base):
@@ -41,7 +41,8 @@ def client_base(client: object) -> str | None:
     return None if base is None or not str(base) else str(base)
 
 
-def _host_of(url: object) -> str | None:
+def host_at(url: object) -> str | None:
+    """The host of a URL; None for what is none."""
     try:
         return host_of(str(url))
     except OriginError:
