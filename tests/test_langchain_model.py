@@ -246,3 +246,19 @@ class TestPlannedMessages:
         rows = [{"role": "assistant", "reasoning_content": "X"}, {"role": "assistant"}, {"role": "assistant"}]
         _messages.write_wire(rows, self.planned())
         assert rows == [{"role": "assistant"}] * 3
+
+
+@pytest.mark.faulty("the host cannot be read")
+@pytest.mark.parametrize("how", ["invoke", "stream"])
+def test_a_reply_of_a_host_that_could_not_be_read_is_marked_as_nobodys(monkeypatch, how):
+    """A mark that says "unreadable" would be accepted by the next call that cannot read its host either."""
+
+    def fails(*args, **kwargs):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(_model, "target_of", fails)
+    pieces = [AIMessageChunk("hi", additional_kwargs={"reasoning_content": "R"})]
+    replies = pieces if how == "stream" else [thought()]
+    made = getattr(wrap_model((Streams if how == "stream" else Echo)(replies=replies)), how)("go")
+    for message in made if how == "stream" else [made]:
+        assert "reasoning_replay" not in message.additional_kwargs

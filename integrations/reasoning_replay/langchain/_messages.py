@@ -32,6 +32,8 @@ _CHUNKS = "content.thinking"
 FAULTS = "langchain"
 """What a fault of this integration is told under, where no host is known."""
 _FORM = form_of("langchain")
+_UNPREDICTED, _UNREADABLE = "custom:unpredicted", "custom:unreadable"
+_NOBODY = frozenset({_UNPREDICTED, _UNREADABLE})
 
 
 class Planned(list[BaseMessage]):
@@ -96,9 +98,15 @@ def origin_of(target: Target) -> Origin:
     """The origin of a reply to a call that goes to `target`; one of its own where the URL names no host."""
     more: dict[str, Any] = {"dialect": target.dialect, "model": target.model, "account": target.account}
     try:
-        return Origin.from_url(target.url or "custom:unpredicted", **more)
+        return Origin.from_url(target.url or _UNPREDICTED, **more)
     except OriginError:
-        return Origin("custom:unreadable", **more)
+        return Origin(_UNREADABLE, **more)
+
+
+def author_of(target: Target) -> Origin | None:
+    """The origin that a reply may be marked with; None where the host is not known: nobody's mark must ever match."""
+    origin = origin_of(target)
+    return None if origin.host in _NOBODY else origin
 
 
 def write_wire(rows: list[dict[str, Any]], planned: list[BaseMessage]) -> None:

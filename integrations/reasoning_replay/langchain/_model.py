@@ -25,13 +25,12 @@ from ..forms import PSF
 from ._callback_below import active_callback
 from ._classes import Target, answered_by, request_of, row_of, target_of
 from ._hooks import mixin_of
-from ._messages import FAULTS, Planned, hand_over, mark_reply, origin_of, plan_messages, without_notes
+from ._messages import FAULTS, Planned, author_of, hand_over, mark_reply, plan_messages, without_notes
 from ._stream import StreamNotes
 from ._told import tell, tell_run
 from ._withheld import restored
 
 _BARE = "_reasoning_replay_bare"
-_UNREADABLE = "custom:unreadable"
 
 
 class Settings(NamedTuple):
@@ -53,7 +52,7 @@ class _Call:
         self.target = fail_closed(
             FAULTS,
             partial(target_of, model, kwargs, asynchronous=asynchronous),
-            lambda: Target(_UNREADABLE, "chat", None),
+            lambda: Target(None, "chat", None),
         )
         given = restored(messages)
         below = active_callback() if row_of(type(model)).hooks == "litellm" else None
@@ -81,8 +80,7 @@ class _Call:
             marked = from_mark(fields.get(MARK))
             if marked is not None:
                 return marked
-        target = answered_by(self.model, self.target, message)
-        return None if target.url is None else origin_of(target)
+        return author_of(answered_by(self.model, self.target, message))
 
     def replied(self, result: ChatResult) -> ChatResult:
         """The result, its messages marked and told of."""
@@ -103,7 +101,7 @@ class _Call:
         """For the chunks of this call's stream."""
         by_itself = self.target.url is not None and row_of(type(self.model)).hooks != "litellm"
         return StreamNotes(
-            None if self.target.url is None else origin_of(self.target),
+            author_of(self.target),
             later=self._sealed_in_pieces(),
             report=self.report,
             known=self.known,

@@ -27,7 +27,7 @@ from .._policy import Policy
 from ..forms._carriers import STRINGS
 from ..forms._langchain_write import WIRE
 from ._classes import Target, request_of, row_of, target_of
-from ._messages import NOTES, is_marked, mark_reply, origin_of, plan_messages, strip_message
+from ._messages import NOTES, author_of, is_marked, mark_reply, origin_of, plan_messages, strip_message
 from ._model import is_wrapped
 from ._stream import DELTA, StreamNotes
 from ._told import from_cache
@@ -217,7 +217,7 @@ class _Marks:
         self._passes = transformer._passes
         self._labels = transformer._labels
         self._known = transformer._known
-        self._origin: Origin = origin_of(target)
+        self._origin = author_of(target)
         self._notes: StreamNotes | None = StreamNotes(self._origin, later=transformer._sealed, known=self._known)
 
     def feed(self, given: Any) -> Any:
@@ -260,7 +260,7 @@ class _Marks:
         return made
 
     def _marked(self, message: AIMessage) -> AIMessage:
-        if is_marked(message) or not self._ours(message):
+        if self._origin is None or is_marked(message) or not self._ours(message):
             return message
         made = message.model_copy(update={"additional_kwargs": dict(message.additional_kwargs)})
         fail_closed(self._origin.host, lambda: mark_reply(made, self._origin, self._known), lambda: None)
