@@ -169,7 +169,7 @@ def item_text(item: Mapping[str, Any]) -> str:
 
 
 def item_payload(item: Any) -> str:
-    """What identifies an item of reasoning: its text and what is sealed, else its own text, else its id.
+    """What identifies an item of reasoning: its text and what is sealed, else its text alone, else its id.
 
     Equal to that of the block that LiteLLM or LangChain makes of it.
     """
@@ -178,9 +178,7 @@ def item_payload(item: Any) -> str:
     text, seal, identity = item_text(item), item_seal(item), item.get("id")
     if seal is not None:
         return f"{text}\0{inside(seal)}"
-    if item_code(item) == "text":
-        return text
-    return f"{text}{name_payload(identity)}" if isinstance(identity, str) else f"{text}\0"
+    return text if text != "" or not isinstance(identity, str) else name_payload(identity)
 
 
 def signature_of(call: object) -> str | None:
