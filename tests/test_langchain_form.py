@@ -441,3 +441,25 @@ def test_a_message_like_a_usual_one_is_not_taken_for_one(changed):
 def test_what_a_stream_left_empty_beside_the_thinking_goes_with_it(content, left):
     messages = [lc.HumanMessage("go"), lc.AIMessage(content, tool_calls=CALLS)]
     assert planned(messages, **TARGETS["anthropic"]).messages[1].content == left
+
+
+class TestThinkingInTheVisibleText:
+    """MiniMax writes its thinking between tags: replay state there, and nobody else's business."""
+
+    TEXT = "<think>CANARY</think>\n\nhi"
+    HOST = "api.minimax.io"
+
+    def history(self, content):
+        origin = Origin(self.HOST, model="MiniMax-M2")
+        return adopt([lc.HumanMessage("go"), lc.AIMessage(content, tool_calls=CALLS)], origin, form="langchain")
+
+    @pytest.mark.parametrize("content", [TEXT, [{"type": "text", "text": TEXT}]])
+    def test_it_stays_at_its_host(self, content):
+        messages = self.history(content)
+        assert planned(messages, host=self.HOST, model="MiniMax-M2").messages is messages
+
+    @pytest.mark.parametrize(
+        ("content", "left"), [(TEXT, "hi"), ([{"type": "text", "text": TEXT}], [{"type": "text", "text": "hi"}])]
+    )
+    def test_it_is_cut_for_any_other(self, content, left):
+        assert planned(self.history(content), **TARGETS["chat"]).messages[1].content == left

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from . import canonical, shape_value
 from ._carriers import text_of
 from ._envelopes import id_inside, inside
+from ._inline import Inline, inline_in
 
 THINKING = "content.thinking"
 ITEM = "content.item"
@@ -148,6 +149,13 @@ def without_seals(block: Mapping[str, Any]) -> dict[str, Any]:
         if not left["extras"]:
             del left["extras"]
     return left
+
+
+def inline_of(block: object) -> Inline | None:
+    """The thinking in front of a block of text, between tags."""
+    if block.__class__ is str:
+        return inline_in(block)
+    return inline_in(block.get("text")) if isinstance(block, Mapping) and block.get("type") == "text" else None
 
 
 def is_empty(block: object) -> bool:

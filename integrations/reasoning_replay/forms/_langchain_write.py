@@ -15,10 +15,12 @@ from .._history import History, Message, Part
 from .._origin import MARK
 from . import PSF, Messages
 from ._carriers import SEALED, STRINGS, THOUGHT
+from ._inline import INLINE, inline_in
 from ._langchain_blocks import (
     ITEM,
     THINKING,
     holds_item_id,
+    inline_of,
     is_empty,
     is_item_id,
     is_melted,
@@ -126,6 +128,11 @@ def _steps_for(shape: Message, decision: Decision) -> tuple[Step, ...] | None:
     steps: list[Step] = [
         *(step for part, act in judged if part.item is None for step in _single(part, act)),
         *(step for name in _LISTS for step in _list_steps(name, judged)),
+        *(
+            _without_tags(part.item)
+            for part, act in judged
+            if part.carrier == INLINE and act.action == "drop" and part.item is not None
+        ),
         *_block_steps([(part, act) for part, act in judged if part.carrier in (THINKING, ITEM, "content.extra")]),
         *(_SPARE[key] for key in shape.spare),
     ]
@@ -145,6 +152,8 @@ def _single(part: Part, act: Act) -> list[Step]:
         return []
     if name in _SINGLES:
         return [_SINGLES[name]]
+    if name == INLINE:
+        return [_without_tags(None)]
     if name.startswith("psf."):
         return [_without_field(name.removeprefix("psf."))]
     return [_without_text(name) if name in STRINGS else _without_key(name)]
@@ -181,6 +190,24 @@ def _moved(name: str, target: str) -> Step:
         copy.send(target, _taken(copy, name))
 
     return step
+
+
+def _without_tags(item: int | None) -> Step:
+    """The visible text without the thinking in front of it; in the block of that place, or as the whole content."""
+
+    def step(copy: _Copy) -> None:
+        if item is None:
+            copy.fields["content"] = _said(copy.row["content"])
+        elif copy.blocks is not None:
+            block = copy.blocks[item]
+            copy.blocks[item] = _said(block) if isinstance(block, str) else {**block, "text": _said(block["text"])}
+
+    return step
+
+
+def _said(text: Any) -> Any:
+    inline = inline_in(text)
+    return text if inline is None else inline.rest
 
 
 def _without_field(name: str) -> Step:
@@ -338,8 +365,13 @@ def strip(messages: Messages, fill: str | None) -> list[Any]:
         copy = _Copy(row)
         for key in (*STRINGS, *SEALED, *_LISTS, SIGNATURES, TOOL_EXTRAS, FIELD, MARK, PSF, WIRE):
             copy.kwargs.pop(key, None)
+        if isinstance(row.get("tool_calls"), list):
+            copy.fields["content"] = _said(row["content"])
         if copy.blocks is not None:
             _without_blocks(copy)
+            copy.blocks = [
+                {**block, "text": _said(block["text"])} if inline_of(block) else block for block in copy.blocks
+            ]
             copy.blocks = [without_seals(block) if len(seals_of(block)) else block for block in copy.blocks]
         calls = row.get("tool_calls")
         if isinstance(calls, list):

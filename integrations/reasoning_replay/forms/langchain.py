@@ -14,18 +14,18 @@ from typing import Any
 
 from .._history import History, HistoryError, Message, Part, StartsTurn
 from .._origin import MARK, from_mark_id, mark_id
-from . import PSF, TURN, Form, Messages, canonical, shape_value, stated_turn
-from ._carriers import BY_NAME, PSF_CARRIERS, SEALED, STRINGS, THOUGHT, codes_of, part_of
-from ._langchain_blocks import ITEM, holds_item_id, is_item_id, is_melted, reasoning_in, seals_of, word_of
-from ._langchain_write import FIELD, IDS, SIGNATURES, TOOL_EXTRAS, WIRE, Edited, strip, write
+from . import PSF, TURN, Form, Messages, canonical, stated_turn
+from ._carriers import BY_NAME, STRINGS, THOUGHT, part_of
+from ._inline import INLINE, Inline, inline_in
+from ._langchain_blocks import ITEM, inline_of, is_item_id, reasoning_in, seals_of, word_of
+from ._langchain_read import READ, Code, named, names_items, said_in
+from ._langchain_write import IDS, WIRE, Edited, strip, write
 from ._turns import last_start
 
 KWARGS = "additional_kwargs"
 ROLES = {"human": "user", "ai": "assistant", "AIMessageChunk": "assistant", "HumanMessageChunk": "user"}
 """LangChain's types → roles; a `chat` message says its role itself, any other type is its own role."""
 _RESULTS = frozenset({"tool", "function", "ToolMessageChunk", "FunctionMessageChunk"})
-Code = tuple[str, int | None, str]
-"""Carrier, place in it, and what stands there, as `_carriers` names it."""
 MAX_SHAPES = 1024
 _shapes: dict[Any, Message] = {}
 """A cache of what follows from its keys alone; bounded."""
@@ -92,6 +92,8 @@ def _usual_key(row: Mapping[str, Any]) -> Any:
             return None
         if text == "" or text.isspace() or len(note) != 2 or note["v"] != 1 or is_item_id(row["id"]):
             return None
+        if inline_in(content) is not None:
+            return None
         if is_item_id(row["response_metadata"].get("id")):
             return None
         calls = row["tool_calls"]
@@ -141,27 +143,18 @@ def _assistant(index: int, row: Mapping[str, Any]) -> Message:
     calls = row.get("tool_calls")
     called = calls is not None and len(calls) > 0
     codes: list[Code] = []
-    spare: tuple[str, ...] = ()
-    lead = hidden = 0
     for key, value in kwargs.items():
-        if key in _READ and value is not None:
-            codes += _READ[key](key, value, kwargs)
-    if called and "function_call" in kwargs:
-        spare = ("function_call",)
-    if isinstance(content, list):
-        within, lead, hidden, copied = _within(content, kwargs)
-        codes += within
-        spare += copied
-        if "refusal" in kwargs and kwargs["refusal"] is None:
-            spare += ("refusal",)
-    elif not isinstance(content, str):
-        raise HistoryError(f"messages[{index}].content: a {type(content).__name__}; allowed: a string or a list")
-    if _names_items(row, kwargs, content):
+        if key in READ and value is not None:
+            codes += READ[key](key, value, kwargs)
+    said = said_in(index, content, kwargs)
+    codes += said.codes
+    if names_items(row, kwargs, content):
         codes.append((IDS, None, "opaque"))
     if called and any(THOUGHT in call["id"] for call in calls if call.get("id") is not None):  # type: ignore[union-attr]
         codes.append(("tool_calls.id", None, "opaque"))
-    visible = called or len(content) > hidden
-    return _shape(("assistant", _identity(kwargs), tuple(codes), called, visible, spare, lead, content == []))
+    spare = ("function_call", *said.spare) if called and "function_call" in kwargs else said.spare
+    visible = called or said.visible
+    return _shape(("assistant", _identity(kwargs), tuple(codes), called, visible, spare, said.lead, content == []))
 
 
 def _identity(kwargs: Mapping[str, Any]) -> str | None:
@@ -199,97 +192,47 @@ def _made(
     return Message(role, called, visible, parts, spare, lead, null)
 
 
-def _read_text(key: str, value: Any, kwargs: Mapping[str, Any]) -> list[Code]:
-    if isinstance(value, str):
-        return [(_named(key, kwargs), None, shape_value(value))]
-    return [(ITEM, None, "signed")] if isinstance(value, Mapping) else []  # an item of Responses: ChatOpenAI's v0
-
-
-def _named(key: str, kwargs: Mapping[str, Any]) -> str:
-    """The key that the host used: LangChain stores every readable text under `reasoning_content`."""
-    note = kwargs.get(FIELD) if key == "reasoning_content" else None
-    name = note.get("id") if isinstance(note, Mapping) else None
-    return name if name in STRINGS else key
-
-
-def _read_sealed(key: str, value: Any, kwargs: Mapping[str, Any]) -> list[Code]:
-    return [(key, None, "opaque")]
-
-
-def _read_list(key: str, value: Any, kwargs: Mapping[str, Any]) -> list[Code]:
-    return [(key, item, code) for item, code in codes_of(BY_NAME[key], value)] if isinstance(value, list) else []
-
-
-def _read_fields(key: str, value: Any, kwargs: Mapping[str, Any]) -> list[Code]:
-    names = PSF_CARRIERS if isinstance(value, Mapping) else ()
-    return [(f"psf.{name}", None, "opaque") for name in names if value.get(name) is not None]
-
-
-_READ: dict[str, Callable[[str, Any, Mapping[str, Any]], list[Code]]] = {
-    **dict.fromkeys(STRINGS, _read_text),
-    **dict.fromkeys((*SEALED, SIGNATURES, TOOL_EXTRAS), _read_sealed),
-    **dict.fromkeys(("reasoning_details", "thinking_blocks", "reasoning_items"), _read_list),
-    PSF: _read_fields,
-}
-"""Key of `additional_kwargs` → the parts that its value holds."""
-
-
-def _within(content: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Code], int, int, tuple[str, ...]]:
-    """Codes of the blocks, how many come first, how many hold reasoning, and whether a block is but a copy for display.
-
-    v1 shows the text of `reasoning_content` a second time, as a block: that one never goes on a wire.
-    """
-    codes: list[Code] = []
-    lead = hidden = 0
-    copied = melted = False
-    beside = any(isinstance(kwargs.get(key), str) for key in STRINGS) or "thinking_blocks" in kwargs
-    for item, block in enumerate(content):
-        found = reasoning_in(block)
-        if found is None:
-            if len(seals_of(block)):
-                codes.append(("content.extra", item, "opaque"))
-            melted = melted or is_melted(block)
-            continue
-        lead += hidden == item
-        hidden += 1
-        if beside and found.seal is None:
-            copied = True
-        else:
-            codes.append((found.carrier, item, found.code))
-    return codes, lead, hidden, (*(("content.copy",) if copied else ()), *(("content.melted",) if melted else ()))
-
-
-def _names_items(row: Mapping[str, Any], kwargs: Mapping[str, Any], content: Any) -> bool:
-    if IDS in kwargs or is_item_id(row.get("id")):
-        return True
-    told = row.get("response_metadata")
-    if isinstance(told, Mapping) and is_item_id(told.get("id")):
-        return True
-    return isinstance(content, list) and any(reasoning_in(each) is None and holds_item_id(each) for each in content)
-
-
 def payload(message: Mapping[str, Any], part: Part) -> str:
     """What a part's digest is made of; the same text gives the same payload in every shape and form."""
-    kwargs = message[KWARGS]
-    carrier = part.carrier
+    kwargs, carrier = message[KWARGS], part.carrier
     if part.item is not None:
-        if carrier in BY_NAME and not carrier.startswith("content."):
-            return BY_NAME[carrier].payload(kwargs[carrier][part.item])
-        block = message["content"][part.item]
-        found = reasoning_in(block)
-        return found.payload if found is not None else f"\0{word_of(seals_of(block))}"
+        return _item_payload(message, carrier, part.item)
+    if carrier in _PAYLOADS:
+        return _PAYLOADS[carrier](message)
     if carrier in STRINGS:
-        text: str = kwargs["reasoning_content"] if _named("reasoning_content", kwargs) == carrier else kwargs[carrier]
+        text: str = kwargs["reasoning_content"] if named("reasoning_content", kwargs) == carrier else kwargs[carrier]
         return text
-    if carrier == ITEM:
-        return f"\0{canonical(next(kwargs[key] for key in STRINGS if isinstance(kwargs.get(key), Mapping)))}"
-    if carrier == IDS:
-        return f"\0{message.get('id')}"
-    if carrier == "tool_calls.id":
-        return f"\0{[call.get('id') for call in message['tool_calls']]}"
     name = carrier.removeprefix("psf.")
     value = kwargs[carrier] if name == carrier else kwargs[PSF][name]
     return f"\0{value if isinstance(value, str) else canonical(value)}"
+
+
+def _item_payload(message: Mapping[str, Any], carrier: str, item: int) -> str:
+    if carrier in BY_NAME and not carrier.startswith("content."):
+        return BY_NAME[carrier].payload(message[KWARGS][carrier][item])
+    block = message["content"][item]
+    if carrier == INLINE:
+        return _text_of(inline_of(block))
+    found = reasoning_in(block)
+    return found.payload if found is not None else f"\0{word_of(seals_of(block))}"
+
+
+def _text_of(inline: Inline | None) -> str:
+    return "" if inline is None else inline.text
+
+
+def _legacy_item(message: Mapping[str, Any]) -> str:
+    kwargs = message[KWARGS]
+    return f"\0{canonical(next(kwargs[key] for key in STRINGS if isinstance(kwargs.get(key), Mapping)))}"
+
+
+_PAYLOADS: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    INLINE: lambda message: _text_of(inline_in(message["content"])),
+    ITEM: _legacy_item,
+    IDS: lambda message: f"\0{message.get('id')}",
+    "tool_calls.id": lambda message: f"\0{[call.get('id') for call in message['tool_calls']]}",
+}
+"""Carriers of one value that no key of `additional_kwargs` holds as it is."""
 
 
 def rows_of(messages: object) -> list[Mapping[str, Any]]:

@@ -21,6 +21,7 @@ from .._plan import Plan
 from .._rules import Policy
 from ..forms import PSF, TURN, digest, form_of
 from ..forms._carriers import SEALED, STRINGS
+from ..forms._inline import INLINE, with_inline
 from ..forms._langchain_blocks import reasoning_in
 from ..forms._langchain_write import FIELD, TOOL_EXTRAS, WIRE, strip
 from ._classes import Target
@@ -225,6 +226,8 @@ def _put_elsewhere(row: dict[str, Any], wire: Mapping[str, Any]) -> None:
     for key, value in wire.items():
         if key == _CHUNKS:
             _put_first(row, value)
+        elif key == INLINE:
+            row["content"] = with_inline(value, row.get("content") or "")
         else:
             row[key] = value
 

@@ -19,6 +19,7 @@ from .._origin import MARK, Origin, from_mark, to_mark
 from .._report import Report
 from ..forms import PSF
 from ..forms._chat_stream import ChatStream
+from ..forms._inline import inline_in
 from ..forms._langchain_blocks import is_item_id, reasoning_in
 from ..forms._langchain_write import FIELD, IDS, SIGNATURES, TOOL_EXTRAS
 from ._messages import LISTS, ON_WIRE, mark_reply
@@ -27,6 +28,8 @@ from ._told import tell
 DELTA = "reasoning_replay_delta"
 """Where a hook leaves a raw piece of a stream: a dict of the host's own keys."""
 EXTRA = "extra_content"
+_FRONT = 32
+"""Characters of the visible text in which a tag of thinking would have begun."""
 _BESIDE = frozenset({*ON_WIRE, FIELD, IDS, SIGNATURES, TOOL_EXTRAS})
 _ENDS = ("finish_reason", "stop_reason", "done_reason", "stopReason")
 """Keys under which a class says that the reply is complete."""
@@ -61,6 +64,7 @@ class StreamNotes:
         self._answered = answered
         self._chunks: list[AIMessageChunk] = []
         self._raw: ChatStream | None = None
+        self._front = ""
         self._found = self._marked = self._complete = False
 
     def passes(self, generation: ChatGenerationChunk) -> ChatGenerationChunk:
@@ -78,13 +82,20 @@ class StreamNotes:
             self._raw.feed({"choices": [{"index": 0, "delta": delta}]})
         message.additional_kwargs.pop(MARK, None)  # one that came with the reply is somebody else's word
         self._chunks.append(message)
-        found = _holds_reasoning(message)
+        found = _holds_reasoning(message) or self._begins_with_tags(message)
         self._found = self._found or found or delta is not None
         if found and not self._later and self._origin is not None and not self._marked:
             message.additional_kwargs[MARK] = to_mark(self._origin)
             self._marked = True
         if not self._complete and _ends(generation):
             self._finish(message)
+
+    def _begins_with_tags(self, message: AIMessageChunk) -> bool:
+        """Whether the visible text so far begins with thinking between tags; only its first words are looked at."""
+        if self._found or len(self._front) > _FRONT:
+            return False
+        self._front += message.text
+        return inline_in(self._front) is not None
 
     def _finish(self, message: AIMessageChunk) -> None:
         """The reply is complete: the report, the lists that only now are whole, and the mark."""

@@ -260,10 +260,11 @@ class _Marks:
         return made
 
     def _marked(self, message: AIMessage) -> AIMessage:
-        if self._origin is None or is_marked(message) or not self._ours(message):
+        origin = self._origin
+        if origin is None or is_marked(message) or not self._ours(message):
             return message
         made = message.model_copy(update={"additional_kwargs": dict(message.additional_kwargs)})
-        fail_closed(self._origin.host, lambda: mark_reply(made, self._origin, self._known), lambda: None)
+        fail_closed(origin.host, lambda: mark_reply(made, origin, self._known), lambda: None)
         return made if is_marked(made) else message
 
     def _ours(self, message: AIMessage) -> bool:
