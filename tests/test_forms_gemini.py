@@ -9,6 +9,7 @@ import pytest
 
 from native_cases import FC, FR, GEMINI, SIGN, THOUGHT, USERS, gemini
 from reasoning_replay import Collector, HistoryError, MemoryStore, Origin, Policy, capture, load_hosts, prepare
+from reasoning_replay._fallback import stripped
 
 USER = USERS["gemini"]
 HOME = Origin("gw.example", dialect="gemini", model="m")
@@ -97,6 +98,24 @@ class TestSentinel:
         policy = Policy(rules=asks.rules, missing="raise")
         with pytest.raises(MissingReasoning):
             planned([USER, captured(GEMINI["a call"]), FR], THERE, policy=policy)
+
+
+def test_the_fallback_puts_it_on_calls_since_nothing_else_passes():
+    case = GEMINI["parallel calls"]
+    left, _ = stripped(
+        [USER, captured(case), *case.answers], form=None, dialect="gemini", host="x", hint=None, model=None, request={}
+    )  # fmt: skip
+    first, second = left[1]["parts"]
+    assert SKIP.encode() == base64.b64decode(first["thoughtSignature"])
+    assert "thoughtSignature" not in second
+    assert [USER, *case.answers] == [left[0], *left[2:]]
+
+
+@pytest.mark.parametrize("dialect", ["responses", "gemini"])
+def test_the_fallback_reads_a_plain_string(dialect):
+    left, _ = stripped("hi", form=None, dialect=dialect, host="x", hint=None, model=None, request={})
+    assert "hi" in repr(left)
+    assert len(left) == 1
 
 
 def test_a_signature_without_any_data_never_goes():

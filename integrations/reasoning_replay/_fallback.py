@@ -11,7 +11,8 @@ from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from ._guards import without_thinking
-from .forms import as_mapping, form_for, given_back
+from ._history import HistoryError
+from .forms import Form, as_mapping, form_for, given_back
 
 
 class Demand(NamedTuple):
@@ -70,6 +71,14 @@ def _is_off(request: Mapping[str, Any]) -> bool:
     return switched or request.get("reasoning_effort") == "none"
 
 
+def _readable(form: Form, messages: Any) -> list[Mapping[str, Any]]:
+    """The messages as mappings, without those that nobody can read."""
+    try:
+        return form.rows(messages)
+    except HistoryError:
+        return [row for message in messages if (row := as_mapping(message)) is not None]
+
+
 def stripped(
     messages: Any, *, form: str | None, dialect: str, host: str, hint: str | None, model: str | None, request: Any
 ) -> tuple[list[Any], Mapping[str, Any] | None]:
@@ -79,7 +88,7 @@ def stripped(
     """
     shape = form_for(form, dialect)
     if shape.back is None:
-        rows = given = [row for message in messages if (row := as_mapping(message)) is not None]
+        rows = given = _readable(shape, messages)
     else:
         given, rows = messages, shape.rows(messages)
     demand, asked = demanded(host, hint, model), request if isinstance(request, Mapping) else {}

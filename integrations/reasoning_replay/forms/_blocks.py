@@ -203,7 +203,10 @@ def _keep_point(form: Blocks, message: Mapping[str, Any], out: list[Any]) -> Non
 
 
 def strip(form: Blocks, messages: Messages, fill: str | None) -> list[Any]:
-    """Every message without reasoning, seals, marks and turn notes; a message that is left empty goes."""
+    """Every message without reasoning, seals, marks and turn notes; a message that is left empty goes.
+
+    The fill, where given, is put on what calls tools.
+    """
     kept: list[Any] = []
     for message in messages:
         left = {key: value for key, value in message.items() if key not in (MARK, TURN)}
@@ -214,6 +217,8 @@ def strip(form: Blocks, messages: Messages, fill: str | None) -> list[Any]:
             left[form.key] = [form.bare(block) if block in sealed else block for block in rest]
             if all(map(form.is_hidden, left[form.key])):
                 continue
+        if fill is not None and any(map(form.is_call, blocks_of(form, left))):
+            left[form.key] = form.filled(blocks_of(form, left), fill)
         kept.append(left)
     return kept
 

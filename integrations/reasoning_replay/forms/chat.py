@@ -160,8 +160,7 @@ def _facts(look: _Look, index: int, message: Mapping[str, Any]) -> tuple[Any, ..
         codes.append(("function_call.extra", None, "opaque"))
     if look.litellm:
         codes += [(f"psf.{name}", None, "opaque") for name in PSF_CARRIERS if fields.get(name) is not None]
-    inline = inline_in(content)
-    if inline is not None:
+    if (inline := inline_in(content)) is not None:
         codes.append((INLINE, None, shape_value(inline.text)))
         content = inline.rest
     calls = message.get("tool_calls")
@@ -172,16 +171,8 @@ def _facts(look: _Look, index: int, message: Mapping[str, Any]) -> tuple[Any, ..
     spare = (*look.spare, *(name for name in names if message[name] is None or message[name] == []))
     ordered = look.litellm and LAYOUT in fields and isinstance(content, str)
     lead = _lead(codes, fields.get(LAYOUT) if ordered else None)
-    return (
-        mark_id(fields.get(MARK)),
-        tuple(codes),
-        called,
-        visible,
-        spare,
-        lead,
-        content is None or content == [],
-        ordered,
-    )
+    null = content is None or content == []
+    return mark_id(fields.get(MARK)), tuple(codes), called, visible, spare, lead, null, ordered
 
 
 _VISIBLE = ("content", "tool_calls")

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from .._history import HistoryError
-from . import Form, as_mapping, canonical, listed, shape_value
+from . import Form, Messages, as_mapping, canonical, listed, shape_value
 from ._blocks import EXTRA, SIGNATURE, THINKING, Block, Blocks, mark, payload, strip, unmarked, view, word, write
 from ._gemini_stream import SEALS, GeminiStream, bare, content_of, seal_of
 
@@ -113,6 +113,11 @@ def rows_of(messages: object) -> list[Mapping[str, Any]]:
     return rows
 
 
+def stripped(messages: Messages, fill: str | None) -> list[Any]:
+    """Every content without reasoning and signatures; calls with the sentinel, since without any they are refused."""
+    return strip(PARTS, messages, SENTINELS[0])
+
+
 def read(reply: Any, choice: int = 0) -> dict[str, Any]:
     """A reply, or its content alone → the content, without a mark that came with it.
 
@@ -136,7 +141,7 @@ FORMS = {
         view=partial(view, PARTS),
         payload=partial(payload, PARTS),
         apply=partial(write, PARTS),
-        strip=partial(strip, PARTS),
+        strip=stripped,
         read=read,
         mark=mark,
         stream=GeminiStream,
