@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 HERE = Path(__file__).parent
 PACKAGE = HERE.parent / "integrations" / "reasoning_replay"
-QUICK = ("replay", "guards", "turns", "origin", "fallback", "known", "invariants")
+QUICK = ("replay", "guards", "turns", "origin", "rules", "fallback", "known", "invariants")
 
 
 class Mutant(NamedTuple):
@@ -345,6 +345,25 @@ MUTANTS = (
         "forms/chat.py",
         "if block_code(part) is None]\n            left",
         "if True]\n            left",
+    ),
+    Mutant(
+        "a hint makes a holder of the key",
+        "_rules.py",
+        "if not files or not choice.host.matches(choice.name):",
+        "if not files:",
+    ),
+    Mutant("a rule names the vendor of every model", "_rules.py", "is not None and rule.takes(model):", "is not None:"),
+    Mutant(
+        "a policy overwrites the caller's switch",
+        "_rules.py",
+        "    if any(find(given, switch.param) is not ABSENT for switch in choice.rule.switch):\n        return request\n",
+        "",
+    ),
+    Mutant(
+        "a policy asks although thinking is off",
+        "_rules.py",
+        ' or choice.thinking == "off":\n        return request\n    if any',
+        ":\n        return request\n    if any",
     ),
 )
 

@@ -111,7 +111,7 @@ def test_read_and_write_of_the_file_are_not_for_its_other_dialects():
 
 KEYS = (
     "models, when, missing, use, dialect, window, switch, requirement, read, write, empty, strict, signature, refuses, "
-    "bound, guards, upstream, family, can_disable, source, date, confidence"
+    "bound, cannot_open, foreign_seals, guards, upstream, family, can_disable, source, date, confidence"
 )
 WINDOWS = "none, current_turn, last_assistant, all, all_if_tools, all_once_tools_used"
 FIRST = '[[rules]]\nmodels = ["a*"]\nwindow = "all"\n'
@@ -801,6 +801,13 @@ def test_the_upstream_is_what_stands_before_the_last_slash_of_the_model(model, e
 def test_a_rule_that_names_the_upstream_is_believed():
     host = acme('[[rules]]\nwindow = "all"\nupstream = "anthropic"\n')
     assert upstream_of(host, host.rules[0], "anything") == "anthropic"
+
+
+def test_a_rule_that_names_the_upstream_speaks_for_its_own_models_alone():
+    text = '[[rules]]\nmodels = ["*claude*"]\nwindow = "all"\nupstream = "anthropic"\n[[rules]]\nwindow = "all"\n'
+    host = acme(text)
+    assert upstream_of(host, host.rules[0], "Claude-9") == "anthropic"
+    assert upstream_of(host, host.rules[0], "gemini-9") == "gemini-9"
 
 
 def test_who_holds_the_key_is_the_host_the_file_or_the_family():
