@@ -166,6 +166,25 @@ def test_ollama_gives_its_thinking_to_no_other_ollama(strict_hosts):
     assert [] == second.refusals
 
 
+@pytest.mark.parametrize("name", HOSTS)
+def test_a_reply_that_broke_off_anywhere_is_taken_by_its_host_in_the_next_turn(name, strict_hosts):
+    host = strict_hosts(name, steps=0)
+    whole = App(host, streams=True)
+    whole.history.append(TEXT[host.dialect]("How is the weather?"))
+    seen = EVENTS[host.dialect](whole.step(host))
+    for cut in range(1, len(seen)):
+        app = App(host, streams=True)
+        collector = Collector(Origin(host.url, model=app.model(host), dialect=host.dialect), known=app.known)
+        for event in seen[:cut]:
+            collector.feed(event)
+        said = collector.result()
+        app.history.append(TEXT[host.dialect]("How is the weather?"))
+        app.history += said if isinstance(said, list) else [] if said is None else [said]
+        app.history.append(TEXT[host.dialect]("And tomorrow?"))
+        if name != "bedrock" or said is not None:  # there two user messages in a row are the app's own fault
+            assert app.step(host).status_code == 200, (cut, host.refusals)
+
+
 SENTINEL = """
 id = "google"
 hosts = ["{}", "{}"]

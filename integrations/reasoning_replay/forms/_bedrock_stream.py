@@ -83,7 +83,7 @@ class BedrockStream:
         self._closed.add(index)
 
     def result(self) -> dict[str, Any] | None:
-        """The message so far; None while nothing has come. Unfinished: without any sealed block."""
+        """The message so far; None while nothing has come that can stay. Unfinished: without any sealed block."""
         if not self._seen:
             return None
         blocks = [
@@ -91,7 +91,7 @@ class BedrockStream:
             for index, block in sorted(self._blocks.items())
             if self._finished or "text" in block or (index in self._closed and not _is_sealed(block))
         ]
-        return {"role": "assistant", "content": blocks}
+        return {"role": "assistant", "content": blocks} if blocks or self._finished else None
 
 
 def _whole(pieces: list[Any]) -> Any:

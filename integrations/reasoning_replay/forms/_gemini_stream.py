@@ -62,13 +62,13 @@ class GeminiStream:
             self._parts.append(part)
 
     def result(self) -> dict[str, Any] | None:
-        """The content so far; None while nothing has come. Unfinished: without any signature."""
+        """The content so far; None while nothing has come that can stay. Unfinished: without any signature."""
         if not self._seen:
             return None
         parts = self._parts
         if not self._finished:
             parts = [left for part in parts if (left := bare(part)) not in ({}, {"text": ""}) and not _opaque(left)]
-        return {"parts": parts, "role": "model"}
+        return {"parts": parts, "role": "model"} if parts or self._finished else None
 
 
 def _joins(part: Mapping[str, Any]) -> bool:
