@@ -137,8 +137,13 @@ def responses_turn(mode, host, items, text="How is the weather?", limit=8, **mor
 # anthropic.messages ---------------------------------------------------------------------------------------------------
 
 
+SILENT = {"unknown": {"thinking": None}}
+"""LiteLLM's provider takes no parameter that switches thinking on."""
+
+
 def _asked(host, messages, more):
-    return {**target(host), "messages": messages, "tools": CLAUDE_TOOLS, **MANUAL, **more}
+    named = {**target(host), "messages": messages, "tools": CLAUDE_TOOLS}
+    return {**named, **MANUAL, **SILENT.get(host.kind, {}), **more}
 
 
 def _create(host, messages, **more):
@@ -172,7 +177,8 @@ def said(chunks):
 
 
 def _router_messages(host, messages, **more):
-    named = {"model": "group-0", "messages": messages, "tools": CLAUDE_TOOLS, **MANUAL, **more}
+    named = {**_asked(host, messages, more), "model": "group-0"}
+    named = {key: value for key, value in named.items() if key not in target(host) or key == "model"}
     return run(router(host).aanthropic_messages(**named))
 
 

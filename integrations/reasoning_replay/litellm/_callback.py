@@ -281,8 +281,9 @@ class ReasoningReplay(Entries, CustomLogger):
         if origin is not None:
             bare = {**message.model_dump(), PSF: fields}
             reply = _capture.capture_safely(bare, origin, form="litellm", known=self.known)
-        if quiet:
-            return  # LiteLLM makes something else of it, and that gets the mark
+        if quiet:  # LiteLLM makes something else of it, and that gets the mark
+            _show(message, reply or {})
+            return
         notes = (reply or {}).get(PSF) or {}
         if MARK in notes:
             order = _order_of(message, details.get("original_response"))
@@ -313,6 +314,14 @@ class ReasoningReplay(Entries, CustomLogger):
             setattr(stream, _STREAM, None if origin is None else StreamNotes(origin, self.known, quiet=quiet))
         notes: StreamNotes | None = vars(stream)[_STREAM]
         return notes
+
+
+def _show(message: Any, reply: Mapping[str, Any]) -> None:
+    """Puts readable reasoning where LiteLLM's bridges look for it: they know no other field (groq: litellm 1.110.2)."""
+    named = [reply.get("reasoning"), (reply.get(PSF) or {}).get("reasoning")]
+    text = next((each for each in named if isinstance(each, str)), None)
+    if text is not None and getattr(message, "reasoning_content", None) is None:
+        message.reasoning_content = text
 
 
 _ENTRIES = ((RESPONSES, RESPONSES_CALLS), (MESSAGES, MESSAGES_CALLS))

@@ -190,9 +190,9 @@ class Entries:
     def _entry_replied(self, result: Any, details: dict[str, Any]) -> None:
         """Marks what `responses` or `anthropic.messages` gives, a whole reply or a stream; once."""
         attempt, bridge = attempt_of(details), bridge_of(details)
-        if attempt is not None and attempt.bridged:
-            return  # chat, by now; marked as such
         origin = None if bridge is None else bridge.answered
+        if origin is None and attempt is not None and attempt.bridged:
+            return  # inside a chat completion, which is marked as such
         if origin is None and attempt is not None and attempt.plan is not None:
             origin = answering(details)
         if origin is None:
