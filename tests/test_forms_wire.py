@@ -13,7 +13,7 @@ import pytest
 if find_spec("deepseek_recipe") is None:
     pytest.skip("the strict hosts are not installed", allow_module_level=True)
 
-from reasoning_replay import Collector, MemoryStore, Origin, Policy, capture, load_hosts, prepare
+from reasoning_replay import Collector, ConversationElsewhere, MemoryStore, Origin, Policy, capture, load_hosts, prepare
 from reasoning_replay.testing import aliases, foreign_bytes
 from wire_bedrock import frames
 from wire_chat import events
@@ -38,8 +38,9 @@ TEXT = {
 class App:
     """A client with one history, at any number of hosts of one dialect. Mutable."""
 
-    def __init__(self, *hosts, streams=False, stored=False, rules=()):
+    def __init__(self, *hosts, streams=False, stored=False, rules=(), **parameters):
         self.hosts, self.streams, self.stored, self.rules = hosts, streams, stored, rules
+        self.parameters = parameters
         self.known = MemoryStore()
         self.history = []
         self.models = {}
@@ -62,14 +63,14 @@ class App:
     def step(self, host):
         client, model = CLIENTS[host.dialect], self.model(host)
         policy = Policy(rules=self.rules) if self.rules else Policy(aliases=aliases(self.hosts))
-        request = {
+        request = self.parameters | {
             key: value for key, value in client.body_for([]).items() if key not in ("messages", "input", "contents")
         }
         saved = json.loads(json.dumps(self.history)) if self.stored else self.history
         plan = prepare(
             saved, host=host.url, model=model, dialect=host.dialect, request=request, policy=policy, known=self.known
         )  # fmt: skip
-        response = ask(host, as_client(host, plan.messages), stream=self.streams, model=model)
+        response = ask(host, as_client(host, plan.messages), stream=self.streams, model=model, **self.parameters)
         if response.status_code == 200:
             said = self.read(host, response)
             self.history += said if isinstance(said, list) else [said]
@@ -164,6 +165,41 @@ def test_ollama_gives_its_thinking_to_no_other_ollama(strict_hosts):
     app.go_on(second)
     assert [] == foreign_bytes([first, second])
     assert [] == second.refusals
+
+
+@pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("store", [False, True, None], ids=["not stored", "stored", "by default"])
+@pytest.mark.parametrize("encrypts", ["always", "included"])
+@pytest.mark.parametrize("name", [name for name in HOSTS if "responses" in name])
+def test_responses_hosts_take_their_items_whether_they_store_or_encrypt_them(
+    name, encrypts, store, streams, strict_hosts
+):
+    host = strict_hosts(name, encrypts=encrypts)
+    app = App(host, streams=streams, stored=True, **({} if store is None else {"store": store}))
+    app.turn(host)
+    app.turn(host, "And tomorrow?")
+    assert [] == host.refusals
+    if encrypts == "always" or store is not False:
+        assert [] == host.lost()
+
+
+def test_a_project_of_foundry_has_the_ids_of_its_own_items(strict_hosts):
+    host = strict_hosts("azure-responses", project=True)
+    app = App(host)
+    app.turn(host)
+    assert [] == host.refusals
+
+
+def test_a_conversation_is_gone_on_with_by_its_name_at_its_own_host_alone(strict_hosts):
+    first, second = strict_hosts("openai-responses"), strict_hosts("azure-responses")
+    app = App(first, second)
+    app.turn(first, steps=1)
+    name = first.last.reply["id"]
+    app.history, app.parameters = app.history[-1:], {"previous_response_id": name}
+    with pytest.raises(ConversationElsewhere):
+        app.step(second)
+    assert app.step(first).status_code == 200
+    assert [] == [*first.refusals, *second.requests]
 
 
 @pytest.mark.parametrize("name", HOSTS)
