@@ -7,6 +7,7 @@ stands above the lines that follow from it.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
@@ -75,8 +76,25 @@ def accepts(
         return True
     if owner.dialect != here.dialect or ("model" in bound and owner.model != here.model):
         return False
+    if not opens(here.model, owner.model):
+        return False
     both = owner.account is not None and here.account is not None
     return not ("account" in bound and both and owner.account != here.account)
+
+
+def generation(model: str | None) -> tuple[str, tuple[int, int]] | None:
+    """Family and version of one of Claude's names; None for another's, and for those before Claude 4."""
+    found = re.search(r"claude-([a-z]+)-(\d)(?:[-.](\d)(?!\d))?", model or "")
+    return None if found is None else (found[1], (int(found[2]), int(found[3] or 0)))
+
+
+def opens(reader: str | None, writer: str | None) -> bool:
+    """Which Claude opens which other one's blocks, as far as it is ours to ask (the vendor's page on preserved thinking, 2026-08)."""
+    here, there = generation(reader), generation(writer)
+    if there is None or reader == writer or reader is None or "claude" not in reader:
+        return True
+    # Nothing older reads 5.1 and later; to those all goes, and the API leaves out what they cannot read.
+    return (here is not None and here[1] >= (5, 1)) or there[1] < (5, 1)
 
 
 # Turns and windows ------------------------------------------------------------------------------------------------------

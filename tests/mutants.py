@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 HERE = Path(__file__).parent
 PACKAGE = HERE.parent / "integrations" / "reasoning_replay"
-QUICK = ("replay", "guards", "turns", "origin", "rules", "fallback", "known", "invariants")
+QUICK = ("replay", "guards", "sealed", "turns", "origin", "rules", "fallback", "known", "invariants")
 
 
 class Mutant(NamedTuple):
@@ -320,8 +320,32 @@ MUTANTS = (
     Mutant(
         "the dialect of sealed parts is not asked",
         "_origin.py",
-        "    if target.dialect != source.dialect:\n        return False\n",
+        "    if target.dialect != source.dialect and source.dialect not in reach.dialects:\n        return False\n",
         "",
+    ),
+    Mutant(
+        "no model is asked what it opens",
+        "_origin.py",
+        'and ("model" in reach.bound or not reach.opens(source.model)):',
+        'and "model" in reach.bound:',
+    ),
+    Mutant(
+        "looks of a seal say nothing",
+        "_unknown.py",
+        "return part._replace(origins=NOBODY) if strange else part",
+        "return part",
+    ),
+    Mutant(
+        "what goes with thinking stays",
+        "_guards.py",
+        "if not seen.off or (left := _without_beside(request)) is request:",
+        "if True:",
+    ),
+    Mutant(
+        "every beta goes with thinking",
+        "_guards.py",
+        "betas = betas if left else _OF_THINKING + _OF_EDITS",
+        "betas = _OF_THINKING + _OF_EDITS",
     ),
     Mutant(
         "a broken mark is read",

@@ -97,6 +97,7 @@ CLAUDE_TARGETS = (
     Target("claude-4.6", "api.anthropic.com", "claude-opus-4-6", "anthropic", off=OFF),
     Target("claude-5", "api.anthropic.com", "claude-opus-5", "anthropic", off=OFF),
     Target("claude-5.5", "api.anthropic.com", "claude-opus-5-5", "anthropic"),
+    Target("claude-sonnet-5.5", "api.anthropic.com", "claude-sonnet-5-5", "anthropic"),
     Target("claude-haiku-5.5", "api.anthropic.com", "claude-haiku-5-5", "anthropic"),
     Target("claude-new-org", "api.anthropic.com", "claude-sonnet-7", "anthropic", account="org-1"),
     Target("claude-new", "api.anthropic.com", "claude-sonnet-7", "anthropic"),

@@ -857,7 +857,6 @@ KEPT = (ALL, set(), False)
 FIFTH = (ALL, set(), True)
 BOUND = (ALL, {"prefix"}, True)
 ACCOUNT = (ALL, {"prefix", "account"}, True)
-HAIKU = (ALL, {"prefix", "account", "model"}, True)
 CLAUDES = {
     "v1": OLD, "v2:1": OLD, "instant-v1": OLD,
     "3-haiku": OLD, "3-opus": OLD, "3-sonnet": OLD, "3.5-haiku": OLD, "3-5-haiku": OLD, "3-5-sonnet": OLD, "3.5-sonnet": OLD,
@@ -866,7 +865,7 @@ CLAUDES = {
     "opus-4-5": KEPT, "opus-4-6": KEPT, "opus-4-7": KEPT, "opus-4-8": KEPT, "sonnet-4-6": KEPT,
     "opus-5": FIFTH, "sonnet-5": FIFTH, "fable-5": FIFTH, "mythos-5": FIFTH, "mythos-5-1": FIFTH, "mythos-preview": FIFTH,
     "opus-5-5": BOUND, "fable-5-1": BOUND, "fable-5-2": BOUND, "mythos-5-2": BOUND,
-    "sonnet-5-5": ACCOUNT, "haiku-5-5": HAIKU,
+    "sonnet-5-5": ACCOUNT, "haiku-5-5": ACCOUNT,
     "opus-latest": ACCOUNT, "sonnet-latest": ACCOUNT, "fable-latest": ACCOUNT, "haiku-latest": ACCOUNT, "opus-6": ACCOUNT,
 }  # fmt: skip
 """Name after `claude-` -> window when it thinks, what blocks are bound to, whether it thinks unasked."""
@@ -1104,7 +1103,7 @@ MODELS = {
     "openai": ["gpt-5.6"],
     "anthropic": [
         "claude-3-7-sonnet", "claude-haiku-4-5", "claude-opus-4-5", "claude-opus-5", "claude-opus-5-5", "claude-sonnet-5-5",
-        "claude-haiku-5-5", "claude-fable-5-1", "claude-opus-9",
+        "claude-haiku-5-5", "claude-fable-5-1", "claude-mythos-5-1", "claude-opus-9",
     ],
     "fireworks": ["kimi-k3", "deepseek-v4-flash", "kimi-k2p6", "qwen3p6-plus", "glm-4p7", "minimax-m2p1"],
     "together": ["moonshotai/Kimi-K3", "zai-org/GLM-5.2"],
@@ -1165,6 +1164,7 @@ def outcome(choice):
         *(f"{switch.param} {value}={window}" for switch in rule.switch for value, window in switch.values),
         *(f"refuses {kind}" for kind in sorted(rule.refuses)),
         *rule.guards,
+        *([f"cannot open {len(rule.cannot_open)}"] if rule.cannot_open else []),
         *([] if rule.can_disable else ["no off"]),
         *([rule.upstream] if rule.upstream else []),
     ]

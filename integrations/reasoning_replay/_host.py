@@ -153,6 +153,10 @@ class Rule:
     """Kinds of part that this host does not take: `redacted` (DeepSeek's Anthropic dialect)."""
     bound: frozenset[Bound] = frozenset()
     """What a sealed part is tied to besides the key holder; `prefix`: cuts are a front run (Claude 5.1)."""
+    cannot_open: tuple[str, ...] = ()
+    """Models whose sealed parts this one cannot open, as globs: they stay out (nothing before Claude 5.1 reads it)."""
+    foreign_seals: tuple[str, ...] = ()
+    """How seals begin that this host never made: of unknown origin they stay out, whatever the policy says."""
     guards: tuple[Guard, ...] = ()
     """Checks of the request that this host makes and the form mends."""
     upstream: str | None = None
@@ -173,6 +177,10 @@ class Rule:
         if "*" in self.models or model is None:
             return "*" in self.models
         return _model_pattern(self.models).match(model) is not None
+
+    def opens(self, model: str | None) -> bool:
+        """Whether its model opens what that one sealed, as far as anybody knows."""
+        return not self.cannot_open or model is None or _model_pattern(self.cannot_open).match(model) is None
 
     def hides(self, glob: str, when: When) -> bool:
         """Whether this rule takes all that the glob can match, under no other condition than `when`.

@@ -209,6 +209,10 @@ class Reach(NamedTuple):
     """Names of hosts that hold the same key as the target (regions of one vendor). None: the host alone."""
     upstream_of: Callable[[str | None], str | None] = lambda model: model
     """The vendor behind a router, by the model's name."""
+    opens: Callable[[str | None], bool] = lambda model: True
+    """Whether the target's model opens what another one sealed."""
+    dialects: frozenset[str] = frozenset()
+    """Dialects in which the same key holder seals in the same way; the target's own is always one."""
 
 
 def accepts(target: Origin, source: Origin, reach: Reach, *, sealed: bool) -> bool:
@@ -223,9 +227,9 @@ def accepts(target: Origin, source: Origin, reach: Reach, *, sealed: bool) -> bo
         return False
     if not sealed:
         return True
-    if target.dialect != source.dialect:
+    if target.dialect != source.dialect and source.dialect not in reach.dialects:
         return False
-    if "model" in reach.bound and target.model != source.model:
+    if target.model != source.model and ("model" in reach.bound or not reach.opens(source.model)):
         return False
     known = target.account is not None and source.account is not None
     return not ("account" in reach.bound and known and target.account != source.account)

@@ -219,6 +219,8 @@ _DEFAULTS: dict[str, _Reader] = {
     "signature": _one(words.Signature),
     "refuses": _set(Literal["redacted"]),
     "bound": _set(words.Bound),
+    "cannot_open": _strings,
+    "foreign_seals": _strings,
     "guards": _many(words.Guard),
     "upstream": _string,
     "family": _string,

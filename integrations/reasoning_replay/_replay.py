@@ -26,12 +26,14 @@ from ._rules import (
     Policy,
     Rule,
     ask_to_keep,
+    dialects_of,
     disable_thinking,
     has_tools,
     holds_key,
     select,
     upstream_of,
 )
+from ._unknown import without_strangers
 from .forms import Form, digest, form_for, given_back
 from .forms._envelopes import name_payload
 from .hosts import all_hosts
@@ -121,6 +123,8 @@ def _prepare(
         history = history.with_start_of(known.users, known.users_in_turn)
     used = history.calls_tools()
     choice = select(all_hosts(), target, request, policy=policy, hint=hint, used_tools=used, path=path)
+    if policy.unknown_origin != "drop":
+        history = without_strangers(history, rows, form, choice.rule)
     reach = _reach(choice, policy)
     here = _without_elsewhere(request, history, target, reach, known)
     asked = ask_to_keep(choice, here, policy)
@@ -152,6 +156,8 @@ def _reach(choice: Choice, policy: Policy) -> Reach:
         bound=choice.rule.bound,
         holds_key=holds_key(choice, policy),
         upstream_of=lambda model: upstream_of(choice.host, choice.rule, model),
+        opens=choice.rule.opens,
+        dialects=dialects_of(choice),
     )
 
 

@@ -48,6 +48,7 @@ __all__ = [
     "Window",
     "ask_to_keep",
     "check",
+    "dialects_of",
     "disable_thinking",
     "find_host",
     "has_tools",
@@ -234,6 +235,12 @@ def holds_key(choice: Choice, policy: Policy | None = None) -> Callable[[str], b
     if not files or not choice.host.matches(choice.name):
         return None
     return lambda name: any(file.matches(name) for file in files)
+
+
+def dialects_of(choice: Choice) -> frozenset[str]:
+    """The dialects of the family whose sealed parts may go to the target; none where the policy does not ask for it."""
+    family = choice.rule.family if choice.host.matches(choice.name) else None
+    return frozenset(rule.dialect for file in choice.family for rule in file.rules if rule.family == family)
 
 
 def thinking_of(host: Host, request: Mapping[str, Any] | None) -> Thinking:

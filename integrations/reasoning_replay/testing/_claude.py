@@ -280,7 +280,7 @@ def binding(case: Case) -> str | None:
     for block in case.thinking_blocks():
         key = opaque_of(block)
         sent = case.memory.by_key.get(key)
-        if sent is not None:
+        if sent is not None and matches(sent.model, BINDING):
             inner = [k for k in sent.order[: sent.order.index(key)] if k in case.memory.by_key]
             front = [*sent.before, *inner]
             if skeleton(case.body, block.message) != sent.prefix or (before and front[-len(before) :] != before):

@@ -37,6 +37,8 @@ class Sent(NamedTuple):
     """The request's system, tools and messages without thinking."""
     before: tuple[str, ...]
     """The opaque strings of the thinking blocks in the request."""
+    model: str
+    """The model that said it."""
 
 
 @dataclass(slots=True)
@@ -57,7 +59,12 @@ class Memory:
         """Remember one reply to one request. Unsigned thinking is not remembered: the real host never sends it."""
         keys = [_key_of_part(part) for part in parts if not (isinstance(part, Think) and part.signature is None)]
         order = squeeze([key or kind for key, kind in keys])
-        sent = Sent(order, skeleton(case.body, len(case.messages)), tuple(opaque_of(b) for b in case.thinking_blocks()))
+        sent = Sent(
+            order,
+            skeleton(case.body, len(case.messages)),
+            tuple(opaque_of(b) for b in case.thinking_blocks()),
+            case.model,
+        )
         self.by_key.update((key, sent) for key, _ in keys if key)
         self.by_key.update((part.id, sent) for part in parts if isinstance(part, Call) and isinstance(part.id, str))
 
