@@ -253,6 +253,7 @@ def test_two_hosts_replies_merged_into_one_message_go_to_neither(mode, shape, st
     models = [wrap(chat_openai(host, output_version=shape), first, second) for host in (first, second)]
     said = [MODES[mode](model, [HumanMessage("hello")]) for model in models]
     merged = merge_message_runs([HumanMessage("hello"), *said])
+    assert [from_mark(mark).host for mark in marks(said)] == [first.name, second.name]
     assert len(merged) == 2
     for model, host in zip(models, (first, second), strict=True):
         model.invoke([*merged, HumanMessage("go on", additional_kwargs={"turn": False})])
@@ -264,6 +265,7 @@ def test_a_mark_that_two_hosts_share_is_broken_and_not_the_first_ones(strict_hos
     first, second = strict_hosts("unknown"), strict_hosts("unknown")
     said = [wrap(chat_openai(host), first, second).invoke("hello") for host in (first, second)]
     (merged,) = merge_message_runs(said)
+    assert MARK in merged.additional_kwargs
     assert from_mark(merged.additional_kwargs.get(MARK)) is None
 
 

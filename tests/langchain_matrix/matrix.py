@@ -34,6 +34,7 @@ if __name__ == "__main__":
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
+from langchain_calls import MODES
 from langchain_matrix.models import CONFIGURATIONS, Configuration, available
 from reasoning_replay import Policy
 from reasoning_replay._known import default_store
@@ -85,23 +86,11 @@ class Shape(NamedTuple):
         return f"{self.version or 'v0'} {self.mode}"
 
 
-def _invoke(model: Any, messages: list[BaseMessage]) -> AIMessage:
-    return model.invoke(messages)
-
-
-def _stream(model: Any, messages: list[BaseMessage]) -> AIMessage:
-    whole = None
-    for chunk in model.stream(messages):
-        whole = chunk if whole is None else whole + chunk
-    return whole
-
-
-def _v3(model: Any, messages: list[BaseMessage]) -> AIMessage:
-    return model.stream_events(messages, version="v3").output
-
-
-MODES = {"invoke": _invoke, "stream": _stream, "v3": _v3}
-SHAPES = tuple(Shape(version, mode) for version in (None, "v1") for mode in MODES)
+STORED = ("invoke", "stream", "v3")
+"""The ways that store a reply differently."""
+SHAPES = tuple(Shape(version, mode) for version in (None, "v1") for mode in STORED)
+OTHER_WAYS = tuple(Shape(None, mode) for mode in MODES if mode not in STORED)
+"""The ways that are asked for their own replay alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -422,7 +411,7 @@ def pairs(configurations: Sequence[Configuration], sample: int | None = None) ->
     every target.
     """
     size, order = len(configurations), range(len(configurations) * len(SHAPES))
-    first = [i for i in order if (i // len(SHAPES) + i // len(MODES) % 2 + i % len(MODES)) % 2 == 0]
+    first = [i for i in order if (i // len(SHAPES) + i // len(STORED) % 2 + i % len(STORED)) % 2 == 0]
     made = [
         (index, configurations[_target(index, step, size)])
         for step in range(size - 1)
@@ -435,6 +424,21 @@ def _target(source: int, step: int, size: int) -> int:
     """Never the source's own configuration."""
     configuration, shape = divmod(source, len(SHAPES))
     return (configuration + 1 + (5 * shape + 7 * configuration + step) % (size - 1)) % size
+
+
+def own(name: str, where: Room, wrap: Wrap, shapes: Sequence[Shape]) -> Result:
+    """The stories of every configuration in some shapes, told at its own host and sent to it again."""
+    where.reset()
+    with capture_plans() as seen:
+        here = Run(name, where, wrap, seen)
+        sources = [here.source(c, shape) for c in where.configurations for shape in shapes]
+        default_store.cache_clear()
+        for source in sources:
+            if source is not None:
+                here.own(source)
+    for host in where.hosts.values():
+        host.requests.clear()
+    return here.result
 
 
 def half(configurations: Sequence[Configuration]) -> int:
@@ -501,6 +505,7 @@ def figures(results: Iterable[Result]) -> str:
         "moved",
         "marks",
         "faults",
+        "otherwise",
         "s",
     )
     rows = [heads]

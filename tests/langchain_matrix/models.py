@@ -82,6 +82,10 @@ def _azure(cls: type, base_url: str, model: str, more: dict[str, Any]) -> Any:
     return by(base_url=None, model=None, azure_deployment=model, **fixed)(cls, base_url, model, more)
 
 
+def _azure_responses(cls: type, base_url: str, model: str, more: dict[str, Any]) -> Any:
+    return _azure(cls, base_url, model, {"use_responses_api": True, "store": False, **SEALED, **more})
+
+
 def _bedrock(cls: type, base_url: str, model: str, more: dict[str, Any]) -> Any:
     keys = {"aws_access_key_id": "AKIAMATRIX", "aws_secret_access_key": KEY, "region_name": "us-east-1"}
     thinking = {"thinking": {"type": "enabled", "budget_tokens": 1024}}
@@ -199,6 +203,38 @@ CONFIGURATIONS = (
 """As counted in the issue: 28 configurations."""
 
 
-def available(names: tuple[str, ...] = ()) -> tuple[Configuration, ...]:
+MORE = (
+    Configuration(
+        name="openai at openrouter", host="openrouter", package="langchain_openai", cls="ChatOpenAI", build=by(),
+    ),
+    Configuration(name="openai at mistral", host="mistral", package="langchain_openai", cls="ChatOpenAI", build=by()),
+    Configuration(name="openai at groq", host="groq", package="langchain_openai", cls="ChatOpenAI", build=by()),
+    Configuration(name="openai at moonshot", host="moonshot", package="langchain_openai", cls="ChatOpenAI", build=by()),
+    Configuration(
+        name="deepseek at openrouter", host="openrouter", package="langchain_deepseek", cls="ChatDeepSeek",
+        build=by(), model="deepseek/deepseek-v4-pro",
+    ),
+    Configuration(
+        name="azure responses", host="azure-responses", package="langchain_openai", cls="AzureChatOpenAI",
+        dialect="responses", build=_azure_responses,
+    ),
+    Configuration(
+        name="qwen", host="dashscope", package="langchain_qwq", cls="ChatQwen", build=by(enable_thinking=True), pieces=1,
+    ),
+    Configuration(
+        name="litellm openrouter", host="openrouter", package="langchain_litellm", cls="ChatLiteLLM",
+        build=_litellm("openrouter/"),
+    ),
+    Configuration(
+        name="litellm moonshot", host="moonshot", package="langchain_litellm", cls="ChatLiteLLM",
+        build=_litellm("moonshot/"),
+    ),
+)  # fmt: skip
+"""Pairs of class and host beside the matrix, asked for their own replay alone."""
+
+
+def available(
+    names: tuple[str, ...] = (), among: tuple[Configuration, ...] = CONFIGURATIONS
+) -> tuple[Configuration, ...]:
     """The configurations that can run here."""
-    return tuple(c for c in CONFIGURATIONS if c.available and (not names or c.name in names))
+    return tuple(c for c in among if c.available and (not names or c.name in names))

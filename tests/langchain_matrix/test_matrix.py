@@ -4,7 +4,7 @@ import pytest
 
 from langchain_matrix import matrix
 from langchain_matrix.matrix import SHAPES
-from langchain_matrix.models import CONFIGURATIONS, available
+from langchain_matrix.models import CONFIGURATIONS, MORE, available
 
 HERE = available()
 SOURCES = len(HERE) * len(SHAPES)
@@ -45,7 +45,7 @@ def test_the_table_has_the_28_configurations_of_the_issue_each_by_a_name_of_its_
 def test_the_sample_has_every_configuration_in_every_mode_every_version_and_every_target():
     chosen = matrix.pairs(HERE, SAMPLE)
     sources = [(HERE[index // len(SHAPES)].name, SHAPES[index % len(SHAPES)]) for index, _ in chosen]
-    assert {(name, shape.mode) for name, shape in sources} == {(c.name, mode) for c in HERE for mode in matrix.MODES}
+    assert {(name, shape.mode) for name, shape in sources} == {(c.name, mode) for c in HERE for mode in matrix.STORED}
     assert {(name, shape.version) for name, shape in sources} == {(c.name, v) for c in HERE for v in (None, "v1")}
     assert {target.name for _, target in chosen} == {c.name for c in HERE}
 
@@ -104,3 +104,21 @@ def from_before(room):
     """Unmarked histories: nobody knows who wrote them."""
     before = matrix.run("before", room, matrix.bare, sample=0)
     return matrix.run("after, stored before", room, matrix.wrapped(room), stored=before.stored)
+
+
+# Own replay beside the matrix -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@needs_two
+@pytest.mark.parametrize("way", matrix.OTHER_WAYS, ids=str)
+def test_every_configuration_gets_its_own_back_in_every_other_way_to_call_it(way, room):
+    assert clean(matrix.own("after", room, matrix.wrapped(room), [way]), *matrix.KINDS) == ""
+
+
+@pytest.mark.parametrize("configuration", available(among=MORE), ids=lambda c: c.name)
+def test_more_pairs_of_class_and_host_get_their_own_back_in_every_shape(configuration):
+    with matrix.room([configuration]) as where:
+        result = matrix.own("after", where, matrix.wrapped(where), SHAPES)
+        assert clean(result, *matrix.KINDS) == ""
+        assert result.own_calls == len(SHAPES) * matrix.STEPS
