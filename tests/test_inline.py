@@ -144,3 +144,12 @@ window = "current_turn"
     plan = prepare([USER, parts, RESULT], host="tags.example", model="m", form="litellm", known=MemoryStore(),
                    policy=Policy(rules=load_hosts(tmp_path)))  # fmt: skip
     assert reply("<think>\nCANARY\n</think>\n\nSHOWN", tool_calls=CALLS) == plan.messages[1]
+
+
+def test_in_claudes_dialect_it_stays_too_and_is_no_block():
+    home = Origin("api.deepseek.com", dialect="anthropic", model="deepseek-v4-pro")
+    target = {"host": home.host, "model": home.model, "dialect": "anthropic", "form": "litellm"}
+    said = capture(reply(SAID["tags"], tool_calls=CALLS), home, form="litellm", known=MemoryStore())
+    message = prepare([USER, said, RESULT], known=MemoryStore(), **target).messages[1]
+    assert SAID["tags"] == message["content"]
+    assert [{"type": "thinking", "thinking": "", "signature": ""}] == message["thinking_blocks"]

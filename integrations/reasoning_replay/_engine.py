@@ -22,7 +22,10 @@ from ._rules import Choice, Policy, Rule
 BLOCKS = frozenset({"thinking_blocks", "content.thinking"})
 """Carriers whose items are blocks of a message, in order."""
 
-TAKEN: dict[str, frozenset[str]] = {"anthropic": BLOCKS | {"content.extra"}}
+INLINE = "content.think"
+"""Tags in the visible text. Its host takes them where the rule lets reasoning go; they are written, never moved."""
+
+TAKEN: dict[str, frozenset[str]] = {"anthropic": BLOCKS | {"content.extra", INLINE}}
 """Dialect → carriers that can reach its wire. Absent: all; in the chat dialect the rule's `write` says it."""
 
 REFERENCES = frozenset({"item_reference"})
@@ -48,9 +51,6 @@ CALL_SEALS = frozenset(
     }
 )
 """Carriers that seal a call: nothing else makes up for a seal that is missing."""
-
-INLINE = "content.think"
-"""Tags in the visible text. Its host takes them where the rule lets reasoning go; they are written, never moved."""
 
 TEXT_CARRIERS = ("reasoning_content", "reasoning", "reasoning_text", INLINE, "content.thinking")
 """Carriers between which readable text can be moved, in the order they are looked for."""
@@ -155,7 +155,7 @@ def _decide(shape: Message, case: _Case, *, inside: bool, scoped: bool) -> tuple
     if shape.parts and not shape.visible and (bare := _remove_bare(acts, case.rule)) is not None:
         return Decision(acts, remove=bare), False
     serves = case.serves
-    lacks = scoped and not any(serves is None or carrier in serves for carrier in kept)
+    lacks = scoped and not any(carrier != INLINE if serves is None else carrier in serves for carrier in kept)
     fill = _fill(case) if lacks else None
     blank = shape.null and not shape.visible and (len(kept) > 0 or fill is not None)
     return Decision(acts, fill, blank_content=blank), lacks

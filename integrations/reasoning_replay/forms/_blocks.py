@@ -229,8 +229,5 @@ def unmarked(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def mark(message: Mapping[str, Any], note: dict[str, Any]) -> dict[str, Any]:
-    """The message with the mark beside its role, unless it has one that can be read."""
-    identity = mark_id(message.get(MARK))
-    if identity is not None and from_mark_id(identity) is not None:
-        return dict(message)
+    """The message with the mark beside its role."""
     return {**message, MARK: note}

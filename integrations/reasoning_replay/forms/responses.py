@@ -112,6 +112,8 @@ def _shape(role: str, item: Mapping[str, Any]) -> tuple[Any, ...]:
         elif extra_code(item) is not None:
             parts.append(part_of(EXTRA, None, "opaque"))
     spare += ("id",) if identity == "" else ()  # gateways refuse it, and it names nothing
+    if kind == REASONING:  # an SDK's dump: "Unknown parameter: 'input[1].status'" (BerriAI/litellm#13420)
+        spare += tuple(key for key, value in item.items() if value is None)
     origin = _origin(item)
     marked = [part if origin is None else part._replace(marked=True, origins=origin) for part in parts]
     return role, kind.endswith("_call"), kind not in (*HIDDEN, REFERENCE), tuple(marked), spare
@@ -236,9 +238,7 @@ def _unmarked(item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def mark(message: Mapping[str, Any], note: dict[str, Any]) -> dict[str, Any]:
-    """The item with the mark beside it, unless it has one that can be read."""
-    if _origin(message) is not None:
-        return dict(message)
+    """The item with the mark in its `provider_specific_fields`."""
     return {**message, PSF: {**(message.get(PSF) or {}), MARK: note}}
 
 
