@@ -114,6 +114,8 @@ _CLAUDE = (
     ("max_tokens", "max_tokens"),
     ("effort", "effort"),
     ("context_management", "context_management"),
+    ("betas", "betas"),
+    ("default_headers", "default_headers"),
     ("model_kwargs", "model_kwargs"),
 )
 _GEMINI = (

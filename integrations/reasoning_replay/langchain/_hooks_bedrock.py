@@ -24,6 +24,7 @@ else:
     _Chat = object
 
 _FIELDS = "additional_model_request_fields"
+_WIRE = "additionalModelRequestFields"
 _SEAL = "redacted_content"
 
 
@@ -52,12 +53,10 @@ def _planned(model: Any, messages: Any, kwargs: dict[str, Any]) -> tuple[Any, An
     messages[:] = map(_for_converse, messages)
     asked = messages.given or {}
     request = asked if messages.plan is None or messages.plan.request is None else messages.plan.request
-    changed = [key for key in ("thinking", "reasoning_effort") if asked.get(key) != request.get(key)]
+    changed = [key for key in ("thinking", "reasoning_effort", _WIRE) if asked.get(key) != request.get(key)]
     if not changed:
         return model, messages, kwargs
-    fields = {**(kwargs.get(_FIELDS) or model.additional_model_request_fields or {})}
-    for key in changed:
-        fields.pop(key, None)
+    fields = {**(request.get(_WIRE) or {})}
     if "thinking" in request:
         fields["thinking"] = request["thinking"]
     rest = {key: value for key, value in kwargs.items() if key not in (_FIELDS, *changed)}

@@ -32,6 +32,7 @@ ON_WIRE = frozenset({*STRINGS, *SEALED, *LISTS})
 _CHUNKS = "content.thinking"
 FAULTS = "langchain"
 """What a fault of this integration is told under, where no host is known."""
+_CLIENTS = "default_headers"
 _FORM = form_of("langchain")
 _UNPREDICTED, _UNREADABLE = "custom:unpredicted", "custom:unreadable"
 _NOBODY = frozenset({_UNPREDICTED, _UNREADABLE})
@@ -249,12 +250,14 @@ def confirm_payload(payload: MutableMapping[str, Any], planned: list[BaseMessage
     if not isinstance(planned, Planned) or planned.plan is None:
         payload["messages"] = form_of("anthropic").strip(payload["messages"], None)
         return
-    confirmed = _replay.confirm_safely(payload["messages"], planned.plan, form="anthropic", request=payload)
-    request = confirmed.request if confirmed.request is not None else payload
-    if request is not payload:
+    headers = (planned.given or {}).get(_CLIENTS)  # they may ask for a beta, and stand in no payload
+    asked = payload if headers is None else {**payload, _CLIENTS: headers}
+    confirmed = _replay.confirm_safely(payload["messages"], planned.plan, form="anthropic", request=asked)
+    request = confirmed.request if confirmed.request is not None else asked
+    if request is not asked:
         for key in [key for key in payload if key not in request]:
             del payload[key]
-        payload.update(request)
+        payload.update((key, value) for key, value in request.items() if key != _CLIENTS)
     payload["messages"] = confirmed.messages
     planned.plan = confirmed
 
