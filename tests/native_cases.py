@@ -240,6 +240,8 @@ BEDROCK = {
     "redacted, as bytes": bedrock({"reasoningContent": {"redactedContent": b"CANARY"}}, {"text": "SHOWN"}),
     "redacted, in base64": bedrock({"reasoningContent": {"redactedContent": "Q0FOQVJZCANARY=="}}, USE, answers=(RESULT,)),
     "unsigned, of another family": bedrock(said("CANARY", None), {"text": "SHOWN"}),
+    "in its text, between tags": bedrock({"text": "<thinking>CANARY</thinking>"}, {"text": "SHOWN"}, USE, answers=(RESULT,)),
+    "in front of its text": bedrock({"text": "<thinking> CANARY</thinking> SHOWN"}),
     "interleaved": bedrock(said("CANARY"), {"text": "SHOWN"}, said("CANARY 2", "CANARY 3"), USE, answers=(RESULT,)),
 }  # fmt: skip
 
@@ -272,6 +274,7 @@ OLLAMA = {
         answers=({"role": "tool", "tool_name": "look", "content": "SHOWN"},),
     ),
     "a text": ollama({"content": "SHOWN", "thinking": "CANARY"}),
+    "in its text": ollama({"content": "<think>CANARY</think>\n\nSHOWN"}),
 }
 
 CASES: dict[str, dict[str, Case]] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from functools import cache
 
 import pytest
 
@@ -195,6 +196,13 @@ class TestStreams:
         ]
 
 
+@cache
+def adapter(kind):
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
+
+
 class TestOpenAI:
     """The SDK's own objects and types."""
 
@@ -222,12 +230,10 @@ class TestOpenAI:
     @pytest.mark.parametrize("host", ["api.openai.com", "elsewhere.example"])
     @pytest.mark.parametrize("name", [name for name in RESPONSES if name not in ("openrouter", "a hosted tool")])
     def test_what_goes_is_what_its_types_take(self, name, host):
-        from pydantic import TypeAdapter
-
         plan = planned([USER, *captured(RESPONSES[name]), *RESPONSES[name].answers], {**HERE, "host": host})
         for item in plan.messages:
             if "id" in item or item.get("type") != "message":  # its type of a reply's message asks for the id
-                TypeAdapter(self.types.ResponseInputItemParam).validate_python(item)
+                adapter(self.types.ResponseInputItemParam).validate_python(item)
 
 
 def test_litellms_own_object_is_read():

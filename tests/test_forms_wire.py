@@ -146,7 +146,15 @@ def test_a_loop_that_goes_on_at_another_host_is_not_refused(home, away, streams,
 
 
 @pytest.mark.parametrize("streams", [False, True], ids=["whole", "stream"])
-@pytest.mark.parametrize("model", ["amazon.nova-2-lite-v1:0", "openai.gpt-oss-120b-1:0", "deepseek.r1-v1:0"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        "amazon.nova-pro-v1:0",
+        "amazon.nova-2-lite-v1:0",
+        "openai.gpt-oss-120b-1:0",
+        "deepseek.r1-v1:0",
+    ],
+)
 def test_claude_on_converse_and_back_over_another_family(model, streams, strict_hosts):
     host = strict_hosts("bedrock")
     app = App(host, streams=streams)

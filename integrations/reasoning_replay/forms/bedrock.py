@@ -1,7 +1,8 @@
 """Converse's form: messages of content blocks, `reasoningContent` among them.
 
 A signature of length 0 is no signature and no model takes the key with one, so it never goes. Redacted content is
-bytes in boto3's hands and base64 in JSON: the same word here. Cache points stay behind something that stays.
+bytes in boto3's hands and base64 in JSON: the same word here. Cache points stay behind something that stays. Some
+models think in their text, between tags (Nova 1: langchain-ai/langchain-aws#401).
 Shapes: botocore's service model of bedrock-runtime, 2023-09-30.
 """
 
@@ -14,6 +15,7 @@ from .._history import HistoryError
 from . import Form, as_mapping, canonical, shape_value
 from ._bedrock_stream import KEY, BedrockStream
 from ._blocks import THINKING, Block, Blocks, mark, payload, strip, unmarked, view, word, write
+from ._inline import INLINE, inline_in
 
 _TEXT = "reasoningText"
 _BYTES = "redactedContent"
@@ -35,7 +37,8 @@ def _said(block: Block) -> tuple[str, str | None] | None:
 
 def _code(block: Block) -> tuple[str, str] | None:
     if _inside(block) is None:
-        return None
+        tags = inline_in(block.get("text"))
+        return None if tags is None else (INLINE, shape_value(tags.text))
     said = _said(block)
     if said is None:
         return THINKING, "redacted"
@@ -44,6 +47,8 @@ def _code(block: Block) -> tuple[str, str] | None:
 
 
 def _payload(block: Block) -> str:
+    if (tags := inline_in(block.get("text"))) is not None:
+        return tags.text
     said = _said(block)
     if said is None:
         inside = _inside(block) or {}
@@ -53,7 +58,9 @@ def _payload(block: Block) -> str:
 
 
 def _bare(block: Block) -> dict[str, Any]:
-    """A readable block without its signature."""
+    """A readable block without its signature, a text without the thinking in front of it."""
+    if (tags := inline_in(block.get("text"))) is not None:
+        return {**block, "text": tags.rest}
     inside = _inside(block) or {}
     said = as_mapping(inside.get(_TEXT)) or {}
     return {**block, KEY: {**inside, _TEXT: {key: value for key, value in said.items() if key != "signature"}}}
@@ -65,13 +72,18 @@ def _sent(block: Block) -> Block:
     return _bare(block) if "signature" in said and word(said["signature"]) is None else block
 
 
+def _is_hidden(block: Block) -> bool:
+    tags = inline_in(block.get("text"))
+    return KEY in block or "cachePoint" in block or (tags is not None and tags.rest == "")
+
+
 BLOCKS = Blocks(
     key="content",
     roles={"user": "user", "assistant": "assistant", "system": "system"},
     code=_code,
     payload=_payload,
     bare=_bare,
-    is_hidden=lambda block: KEY in block or "cachePoint" in block,
+    is_hidden=_is_hidden,
     is_call=lambda block: "toolUse" in block,
     is_result=lambda block: "toolResult" in block,
     is_text=lambda block: "text" in block,

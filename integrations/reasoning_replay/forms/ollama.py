@@ -16,6 +16,7 @@ from .._history import History, HistoryError, Message, Part, StartsTurn
 from .._origin import MARK, from_mark_id, mark_id
 from . import PSF, TURN, Form, Messages, as_mapping, canonical, shape_value, stated_turn, wrong_type
 from ._carriers import SEALED, STRINGS, part_of
+from ._inline import INLINE, inline_in
 from ._turns import last_start
 
 ROLES = ("system", "user", "assistant", "tool")
@@ -62,12 +63,15 @@ def _shape(index: int, role: str, message: Mapping[str, Any]) -> tuple[Any, ...]
         if key in STRINGS and not isinstance(message[key], str):
             raise wrong_type(index, key, message[key], "a string or null")
         parts.append(part_of(key, None, shape_value(message[key]) if key in STRINGS else "opaque"))
+    calls, content = message.get("tool_calls"), message.get("content")
+    if (tags := inline_in(content)) is not None:
+        parts.append(part_of(INLINE, None, shape_value(tags.text)))
+        content = tags.rest
     fields = message.get(PSF)
     identity = mark_id(fields.get(MARK)) if isinstance(fields, Mapping) else None
     origin = from_mark_id(identity) if identity is not None else None
     if origin is not None:
         parts = [part._replace(marked=True, origins=frozenset({origin})) for part in parts]
-    calls, content = message.get("tool_calls"), message.get("content")
     called = calls is not None and len(calls) > 0
     seen = called or content not in (None, "") or message.get("images") is not None
     return role, called, seen, tuple(parts), tuple(spare), 0, content is None
@@ -75,6 +79,9 @@ def _shape(index: int, role: str, message: Mapping[str, Any]) -> tuple[Any, ...]
 
 def payload(message: Mapping[str, Any], part: Part) -> str:
     """What a part's digest is made of: the text, as under any other name."""
+    if part.carrier == INLINE:
+        tags = inline_in(message["content"])
+        return "" if tags is None else tags.text
     value = message[part.carrier]
     return str(value) if part.carrier in STRINGS else f"\0{value if isinstance(value, str) else canonical(value)}"
 
@@ -91,10 +98,17 @@ def write(messages: Messages, history: History, zones: list[Zone]) -> list[Any]:
         elif gone or decision.blank_content:
             changed = True
             left = {key: value for key, value in message.items() if key not in gone}
+            left = _untagged(left) if INLINE in gone else left
             out.append({**left, "content": ""} if decision.blank_content else left)
         else:
             out.append(message)
     return out if changed or type(messages) is not list else messages
+
+
+def _untagged(message: dict[str, Any]) -> dict[str, Any]:
+    """The message without the thinking in front of its text."""
+    tags = inline_in(message.get("content"))
+    return message if tags is None else {**message, "content": tags.rest}
 
 
 _STRIPPED = frozenset({*STRINGS, *SEALED, *_LISTS, PSF, TURN})
@@ -105,8 +119,9 @@ def strip(messages: Messages, fill: str | None) -> list[Any]:
     kept: list[Any] = []
     for message in messages:
         left = {key: value for key, value in message.items() if key not in _STRIPPED}
+        left = _untagged(left) if left.get("role") == "assistant" else left
         said = any(left.get(key) for key in ("content", "tool_calls", "images"))
-        if said or left.get("role") != "assistant" or len(left) == len(message):
+        if said or left.get("role") != "assistant" or left == message:
             kept.append(left)
     return kept
 
