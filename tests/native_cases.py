@@ -113,6 +113,7 @@ RESPONSES = {
     "no summary": responses(thought("a", encrypted_content="CANARY"), {**SAID, "phase": "final_answer"}),
     "stored, by its id alone": responses(thought("a", "CANARY"), CALL, answers=(OUTPUT,)),
     "an open model": responses(thought("a", content=RAW), SAID),
+    "an open model that seals too": responses(thought("a", content=RAW, encrypted_content="CANARY"), SAID),
     "llama.cpp": responses(thought("a", content=RAW, encrypted_content="", status="completed"), CALL, answers=(OUTPUT,)),
     "interleaved, with parallel calls": responses(
         thought("a", "CANARY", encrypted_content="CANARY-a"),
