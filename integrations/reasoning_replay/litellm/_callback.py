@@ -12,6 +12,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from threading import Lock
 from typing import Any, Self, cast
 
@@ -26,6 +27,7 @@ from .._rules import BadPolicy, Policy
 from ..forms import LAYOUT, PSF, layout_of
 from . import _patches
 from ._attempt import REPORT, Attempt, answering, attempt_of, begin, bridge_of, details_of, forget, is_ours
+from ._betas import PLACES, headers_left, with_betas, without_betas, write_headers
 from ._bridge import restored
 from ._carriers import CHAT_CALLS, MESSAGES_CALLS, RESPONSES_CALLS, Carrier, carrier_of, hint_of, is_covered
 from ._entries import MESSAGES, RESPONSES, Entries
@@ -160,11 +162,14 @@ class ReasoningReplay(Entries, CustomLogger):
         bridge = bridge_of(details)
         messages = fields["messages"] if bridge is None else restored(fields["messages"], bridge.texts)
         known = self.known if bridge is None or bridge.known is None else bridge.known
+        asked = with_betas(params, *(fields.get(place) for place in PLACES))
         with as_litellms(model, provider):
-            plan = self._prepare(messages, url, dialect, model, params, hint_of(provider, carrier), known)
+            plan = self._prepare(messages, url, dialect, model, asked, hint_of(provider, carrier), known)
         attempt.plan = plan
         details[REPORT] = plan.report
-        return {**fields, "messages": plan.messages, "optional_params": as_dict(plan.request, params)}
+        request, gone = without_betas(plan.request, asked, params)
+        headers = {place: headers_left(fields[place], gone) for place in PLACES if gone and place in fields}
+        return {**fields, **headers, "messages": plan.messages, "optional_params": as_dict(request, params)}
 
     def through_client(self, context: Any) -> Any:
         """An attempt that LiteLLM sends through the caller's own client: that client's base is the host.
@@ -239,18 +244,22 @@ class ReasoningReplay(Entries, CustomLogger):
             return  # out of reach, or a mocked reply
         if attempt is not None and attempt.bridged and planned is not None and planned.origin.host == host_at(called):
             return  # planned in the form of chat, which LiteLLM has put into items
+        headers = details["additional_args"].get("headers")
+        asked = with_betas(body, headers)
         if planned is not None and (called is None or planned.origin == _origin(str(called), carrier.dialect, model)):
             plan = planned
         else:  # layer 1 was wrong about the host, or there was none: from the caller's marked messages, for this host
             given, hint = messages if isinstance(messages, list) else body[key], hint_of(provider, carrier)
-            params = {name: value for name, value in body.items() if name != key}
+            params = {name: value for name, value in asked.items() if name != key}
             form = "litellm" if key == "messages" else carrier.wire
             plan = self._prepare(given, str(called), carrier.dialect, model, params, hint, self.known, form)
             if planned is not None and body[key] == planned.messages:
                 body[key] = plan.messages  # nothing has rewritten them since: what was wrongly out comes back
-        confirmed = _replay.confirm_safely(body[key], plan, form=carrier.wire, request=body)
+        confirmed = _replay.confirm_safely(body[key], plan, form=carrier.wire, request=asked)
         details[REPORT] = confirmed.report
-        write_body(body, confirmed, key)
+        request, gone = without_betas(confirmed.request, asked, body)
+        write_body(body, replace(confirmed, request=request), key)
+        write_headers(headers, gone)
 
     # Layer 3
 

@@ -18,11 +18,13 @@ _REPORT = "_reasoning_replay_report"
 class Told(dict[str, Any]):
     """LiteLLM's hidden parameters, equal to what they were, and a report beside them."""
 
-    __slots__ = ("report",)
+    __slots__ = ("owner", "report")
 
-    def __init__(self, hidden: Mapping[str, Any], report: Report | None) -> None:
+    def __init__(self, hidden: Mapping[str, Any], report: Report | None, owner: int) -> None:
         super().__init__(hidden)
         self.report = report
+        self.owner = owner
+        """Of whose response it is: LiteLLM hands the parameters of a chat reply on to what it makes of it."""
 
 
 class Blocks(list[Any]):
@@ -46,7 +48,7 @@ def tell(response: Any, report: Report | None) -> None:
         return
     hidden = getattr(response, "_hidden_params", None)
     if isinstance(hidden, dict):
-        response._hidden_params = Told(hidden, report)
+        response._hidden_params = Told(hidden, report, id(response))
     elif hasattr(response, "__dict__"):
         vars(response)[_REPORT] = report
 
@@ -64,4 +66,5 @@ def is_told(response: Any) -> bool:
     """Whether a response has been looked at."""
     if isinstance(response, dict):
         return isinstance(response.get("content"), Blocks)
-    return isinstance(getattr(response, "_hidden_params", None), Told) or hasattr(response, _REPORT)
+    hidden = getattr(response, "_hidden_params", None)
+    return hasattr(response, _REPORT) or (isinstance(hidden, Told) and hidden.owner == id(response))
