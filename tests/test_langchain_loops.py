@@ -456,6 +456,24 @@ def test_a_stream_closed_early_can_be_stored_and_goes_nowhere_else(after, cls, s
     assert foreign_bytes([host, away]) == []
 
 
+@pytest.mark.parametrize("after", [1, 2])
+def test_an_async_stream_closed_early_can_be_stored_too(after, cls, strict_hosts):
+    host, away = strict_hosts("deepseek"), strict_hosts("moonshot")
+    model, messages = wrap(CLASSES[cls](host), host, away), [HumanMessage("hello")]
+
+    async def front():
+        stream = model.astream(messages)
+        seen = [await anext(stream) for _ in range(after)]
+        await stream.aclose()
+        return added(seen)
+
+    messages += [run(front()), HumanMessage("go on")]
+    turn("astream", bound(model), messages)
+    wrap(chat_openai(away), host, away).invoke([*messages, HumanMessage("you too")])
+    assert [r for r in host.refusals if r == OWN_WORDS] == []
+    assert foreign_bytes([host, away]) == []
+
+
 def test_a_stream_that_breaks_off_raises_what_the_bare_class_raises(cls, strict_hosts):
     host = strict_hosts("deepseek", script=[Reply((think(), Text("Done.")), cut=3)] * 2)
     with pytest.raises(Exception) as bare:  # noqa: PT011 - the same type and words are asked for below

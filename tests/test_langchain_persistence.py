@@ -172,7 +172,7 @@ KEPT = {"deepseek": chat_deepseek, "anthropic": chat_anthropic}
 
 @pytest.mark.parametrize("name", KEPT)
 def test_a_thread_goes_on_from_a_reopened_sqlite_file_in_the_middle_of_its_loop(name, strict_hosts, tmp_path):
-    from langgraph.checkpoint.sqlite import SqliteSaver
+    SqliteSaver = pytest.importorskip("langgraph.checkpoint.sqlite").SqliteSaver  # noqa: N806 - its own name
 
     host, file = strict_hosts(name, script=script), str(tmp_path / "threads.sqlite")
     thread = {"configurable": {"thread_id": "1"}}

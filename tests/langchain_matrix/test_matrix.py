@@ -1,6 +1,12 @@
 """What must hold of the matrix: a sample in every run, the whole of it in the long one. `matrix` says what a call is."""
 
+from importlib.util import find_spec
+
 import pytest
+
+for package in ("langchain_core", "starlette", "uvicorn", "deepseek_recipe"):
+    if find_spec(package) is None:
+        pytest.skip(f"{package} is not installed", allow_module_level=True)
 
 from langchain_matrix import matrix
 from langchain_matrix.matrix import SHAPES
