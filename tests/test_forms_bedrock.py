@@ -129,7 +129,9 @@ def test_what_goes_is_what_botocore_takes(name, target):
 def test_a_call_whose_input_is_not_whole_is_no_call():
     collector = Collector(HOME, known=MemoryStore())
     collector.feed({"messageStart": {"role": "assistant"}})
-    collector.feed({"contentBlockStart": {"contentBlockIndex": 0, "start": {"toolUse": {"toolUseId": "a", "name": "f"}}}})
+    collector.feed(
+        {"contentBlockStart": {"contentBlockIndex": 0, "start": {"toolUse": {"toolUseId": "a", "name": "f"}}}}
+    )
     collector.feed({"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"toolUse": {"input": '{"at":'}}}})
     collector.feed({"contentBlockStop": {"contentBlockIndex": 0}})
     assert collector.result() is None
