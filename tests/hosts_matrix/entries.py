@@ -21,13 +21,17 @@ class Entry(NamedTuple):
     history: str
     """Under which name the history is given."""
     tools: list[dict[str, Any]]
-    sync: Callable[..., Any]
+    sync: Callable[..., Any] | None
+    """None: only an async program can call it; its stream is the async one."""
     other: Callable[..., Any]
     """The async one."""
     joined: Callable[[list[Any]], Any]
     """The chunks of a stream, put together."""
     append: Callable[[list[Any], Any], bool]
     """Appends a reply and the results of its calls; whether there were any."""
+
+    marked: tuple[str, ...] = ("sync", "async", "stream", "async stream")
+    """The modes in which a reply carries our mark; the events of the Messages API have no place for it."""
 
     def step(self, mode: str, named: dict[str, Any], history: list[Any]) -> bool:
         """One request with the history; appends the reply. Whether the loop goes on."""
@@ -38,7 +42,7 @@ class Entry(NamedTuple):
             return self.sync(**named)
         if mode == "async":
             return run(self.other(**named))
-        if mode == "stream":
+        if mode == "stream" and self.sync is not None:
             return self.joined(list(self.sync(**named, stream=True)))
         return self.joined(run(self._streamed(named)))
 
@@ -56,7 +60,7 @@ ENTRIES = {
         litellm.responses, litellm.aresponses, whole, append_items,
     ),
     "messages": Entry(
-        MESSAGES, ("async", "async stream"), "messages", CLAUDE_TOOLS,
-        litellm.anthropic.messages.create, litellm.anthropic.messages.acreate, said, append_blocks,
+        MESSAGES, ("async", "stream"), "messages", CLAUDE_TOOLS,
+        None, litellm.anthropic.messages.acreate, said, append_blocks, ("async",),
     ),
 }  # fmt: skip

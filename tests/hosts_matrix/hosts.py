@@ -36,6 +36,8 @@ class Row:
     """What else a call carries."""
     asks: Literal["all", "turn", "nothing"] = "turn"
     """Which turns it wants back of its own."""
+    seals: bool = True
+    """Whether its replies have sealed parts besides signatures."""
     gap: bool = True
     """Whether its own goes back into a turn that another host went on with. Claude does not think again in such a turn."""
 
@@ -59,7 +61,7 @@ COMPLETION = (
     row("deepseek", "deepseek/", asks="all"),
     row("deepseek-v3.2", "deepseek/"),
     row("deepseek-r1", "deepseek/", asks="nothing"),
-    row("moonshot", "moonshot/", asks="all"),
+    row("moonshot", "moonshot/"),
     row("groq", "groq/"),
     row("cerebras", "cerebras/"),
     row("mistral", "mistral/", asks="all"),
@@ -70,13 +72,13 @@ COMPLETION = (
     row("azure", "azure/", model="gpt-4.1", more=AZURE, asks="nothing"),
     row("azure", "azure_ai/", name="azure deepseek", model="deepseek-v4-pro", path="/models", asks="all"),
     row("xai", "xai/", asks="nothing"),
-    row("fireworks", "fireworks_ai/"),
+    row("fireworks", "fireworks_ai/", asks="all"),
     row("together", "together_ai/"),
     row("dashscope", "dashscope/"),
-    row("ollama", "ollama_chat/", more=EFFORT),
+    row("ollama", "ollama_chat/", more=EFFORT, asks="all"),
     row("gemini", "gemini/", more=EFFORT, asks="all"),
     row("vertex", "vertex_ai/", more={**EFFORT, **PROJECT}, asks="all"),
-    row("bedrock", "bedrock/converse/", more={**KEYS, **MANUAL}, gap=False),
+    row("bedrock", "bedrock/converse/", more={**KEYS, **MANUAL}, gap=False, seals=False),
     row("openai-responses", "openai/responses/", more=EFFORT, asks="all"),
     row("azure-responses", "azure/responses/", more={**EFFORT, **AZURE}, asks="all"),
     row("xai-responses", "xai/responses/", more=EFFORT, asks="all"),
@@ -90,7 +92,7 @@ RESPONSES = (
     row("xai-responses", "xai/", asks="all"),
     row("anthropic", "anthropic/", more={"reasoning": {"effort": "low"}, "max_output_tokens": 8192}, gap=False),
     row("deepseek", "deepseek/", asks="all"),
-    row("moonshot", "moonshot/", asks="all"),
+    row("moonshot", "moonshot/"),
     row("groq", "groq/"),
     row("cerebras", "cerebras/"),
     row("mistral", "mistral/", asks="all"),
@@ -100,11 +102,10 @@ RESPONSES = (
 
 MESSAGES = (
     row("anthropic", "anthropic/", more=MANUAL, gap=False),
-    row("deepseek", "deepseek/", more=MANUAL, asks="all"),
-    row("moonshot", "moonshot/", more=MANUAL, asks="all"),
+    row("moonshot", "moonshot/", more=MANUAL),
     row("groq", "groq/", more=MANUAL),
     row("cerebras", "cerebras/", more=MANUAL),
     row("mistral", "mistral/", more=MANUAL, asks="all"),
     row("unknown", "lm_studio/", more={"max_tokens": 4096}),
 )
-"""`litellm.anthropic.messages`; LiteLLM makes chat of a call to all but the first."""
+"""`litellm.anthropic.messages`; LiteLLM makes chat of a call to all but the first. DeepSeek has an end of its own for it."""

@@ -23,6 +23,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -73,9 +74,9 @@ CALLS = 2
 """How many calls a turn has."""
 
 
-def _script(turn: Turn) -> Reply:
+def _script(turn: Turn, *, seals: bool) -> Reply:
     """Two calls and an answer; where the host seals, the first step has a sealed part too."""
-    first = (sealed(),) if turn.step == 0 else ()
+    first = (sealed(),) if seals and turn.step == 0 else ()
     lead = (think(), *first) if turn.thinking else ()
     if turn.tools and turn.step < CALLS:
         return Reply((*lead, call(city=f"Oslo-{secrets.token_hex(4)}")))
@@ -116,7 +117,7 @@ class Room:
 
     def __init__(self, entry: str, rows: Sequence[Row]) -> None:
         self.name, self.entry, self.rows = entry, ENTRIES[entry], tuple(rows)
-        self.hosts = {row.name: StrictHost(row.kind, script=_script) for row in rows}
+        self.hosts = {row.name: StrictHost(row.kind, script=partial(_script, seals=row.seals)) for row in rows}
 
     @contextmanager
     def opened(self, *, replay: bool) -> Iterator[Room]:
@@ -144,7 +145,9 @@ def _token(self: VertexBase, credentials: Any, project_id: Any, custom_llm_provi
     return ("", "") if custom_llm_provider == "gemini" else ("t", "p")
 
 
-async def _async_token(self: VertexBase, credentials: Any, project_id: Any, custom_llm_provider: str) -> tuple[str, str]:
+async def _async_token(
+    self: VertexBase, credentials: Any, project_id: Any, custom_llm_provider: str
+) -> tuple[str, str]:
     return _token(self, credentials, project_id, custom_llm_provider)
 
 
@@ -174,20 +177,20 @@ class Run:
         home.reset()
         told = Pair(self, here, here, "at home")
         story = Story([_question("How is the weather?")])
-        if not told.steps(home, here, story, 1):
-            return
+        well = told.steps(home, here, story, 1)
         cut = story.branch()
-        if not told.steps(home, here, story):
-            return
-        told.own(home, here, here.asks != "nothing")
+        if well and (well := told.steps(home, here, story)):
+            told.own(home, here, here.asks != "nothing")
         told.close()
-        default_store.cache_clear()  # as after a restart: from here on what is in the history counts
+        if not well:
+            return
+        if self.result.mode in self._entry.marked:
+            default_store.cache_clear()  # as after a restart: from here on what is in the history counts
         for there in targets:
             self.result.pairs += 1
             away = self._room.hosts[there.name]
             away.reset()
             _loop(Pair(self, here, there, "tool loop"), home, away, cut.branch())
-            _back(Pair(self, here, there, "away and back"), home, away, cut.branch())
             _turns(Pair(self, here, there, "second turn"), home, away, story.branch())
 
     def fail(self, failure: Failure) -> None:
@@ -264,14 +267,14 @@ def _question(text: str) -> dict[str, str]:
 
 
 def _loop(pair: Pair, home: StrictHost, away: StrictHost, story: Story) -> None:
-    if pair.steps(away, pair.there, story):
-        pair.own(away, pair.there, pair.there.asks != "nothing")
-    pair.close()
-
-
-def _back(pair: Pair, home: StrictHost, away: StrictHost, story: Story) -> None:
-    if pair.steps(away, pair.there, story, 1) and pair.steps(home, pair.here, story):
-        pair.own(home, pair.here, pair.here.asks != "nothing" and pair.here.gap)
+    """One step away; then the rest there, and the same rest at home."""
+    if pair.steps(away, pair.there, story, 1):
+        back = story.branch()
+        if pair.steps(away, pair.there, story):
+            pair.own(away, pair.there, pair.there.asks != "nothing")
+        pair.story = "away and back"
+        if pair.steps(home, pair.here, back):
+            pair.own(home, pair.here, pair.here.asks != "nothing" and pair.here.gap)
     pair.close()
 
 
@@ -323,7 +326,20 @@ def told(results: Sequence[Result]) -> str:
     """The failures for a person, equal ones in one line, then the figures."""
     failures = [f for result in results for f in result.failures]
     lines = grouped((f"{f.what} | {f.source} -> {f.target}", f.way, f.detail) for f in failures)
-    heads = ("entry", "mode", "pairs", "calls", "foreign", "refused", "own lost", "moved", "marks", "faults", "local", "s")
+    heads = (
+        "entry",
+        "mode",
+        "pairs",
+        "calls",
+        "foreign",
+        "refused",
+        "own lost",
+        "moved",
+        "marks",
+        "faults",
+        "local",
+        "s",
+    )
     rows = [
         (r.entry, r.mode, r.pairs, r.calls, *(len(r.of(kind)) for kind in KINDS), f"{r.seconds:.0f}") for r in results
     ]
@@ -337,7 +353,7 @@ def main() -> int:
     parser.add_argument("--sample", type=int, help="so many targets a source instead of all")
     parser.add_argument("--only", nargs="+", default=(), help="hosts, by their names in hosts_matrix/hosts.py")
     parser.add_argument("--entry", nargs="+", choices=ENTRIES, default=list(ENTRIES))
-    parser.add_argument("--mode", nargs="+", default=("sync", "async", "stream", "async stream"))
+    parser.add_argument("--mode", nargs="+", default=("sync", "async", "stream"))
     parser.add_argument("--jobs", type=int, default=2, help="so many processes")
     parser.add_argument("--what", choices=("before", "after"), default="after")
     asked = parser.parse_args()
