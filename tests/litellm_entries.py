@@ -27,6 +27,18 @@ PROVIDERS = {
 EXTRA = {"azure-responses": {"api_version": "2025-04-01-preview"}}
 THINKS = {"anthropic": {"reasoning": {"effort": "low"}, "max_output_tokens": 8192}}
 """Strict host -> what a Responses call carries besides."""
+QUESTION = {"role": "user", "content": "How is the weather?"}
+SEALED = {
+    "type": "reasoning",
+    "id": "rs_1",
+    "summary": [{"type": "summary_text", "text": "CANARY-of-nobody"}],
+    "encrypted_content": "Q0FOQVJZLW9mLW5vYm9keQ==",
+}
+CALLED = {"type": "function_call", "call_id": "call_1", "name": "get_weather", "arguments": "{}"}
+DONE = {"type": "function_call_output", "call_id": "call_1", "output": "3C"}
+SEEN = {"type": "thinking", "thinking": "CANARY-of-nobody", "signature": "Q0FOQVJZLW9mLW5vYm9keQ=="}
+USED = {"type": "tool_use", "id": "toolu_1", "name": "get_weather", "input": {}}
+ANSWERED = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "3C"}]}
 
 
 def target(host, model=None):

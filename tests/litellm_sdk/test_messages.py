@@ -7,7 +7,18 @@ import litellm
 import pytest
 
 from litellm_calls import run
-from litellm_entries import CLAUDE_TOOLS, CREATE, append_blocks, messages_turn, router, target
+from litellm_entries import (
+    ANSWERED,
+    CLAUDE_TOOLS,
+    CREATE,
+    QUESTION,
+    SEEN,
+    USED,
+    append_blocks,
+    messages_turn,
+    router,
+    target,
+)
 from reasoning_replay import Origin, adopt
 from reasoning_replay._known import default_store
 from reasoning_replay.litellm import MissingReasoning, report_of
@@ -36,7 +47,7 @@ def statuses(host):
 
 
 def question():
-    return [{"role": "user", "content": "How is the weather?"}]
+    return [QUESTION]
 
 
 def restart(messages):
@@ -145,17 +156,12 @@ def test_a_router_falls_back_in_the_middle_of_a_loop_and_comes_back(here, there,
     assert first.kind in REFUSES_A_GAP | LOSES_BLOCKS or [] == first.lost()
 
 
-SEEN = {"type": "thinking", "thinking": "CANARY-of-nobody", "signature": "Q0FOQVJZLW9mLW5vYm9keQ=="}
-CALLED = {"type": "tool_use", "id": "toolu_1", "name": "get_weather", "input": {}}
-ANSWERED = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "3C"}]}
-
-
 @pytest.mark.parametrize("known", [True, False], ids=["foreign", "unknown"])
 @pytest.mark.parametrize(("name", "mode"), CASES)
 def test_nothing_of_another_host_goes_along(name, mode, known, strict_hosts, install):
     host = strict_hosts(name)
     install(host)
-    messages = [*question(), {"role": "assistant", "content": [SEEN, {**SEEN, "signature": "eA=="}, CALLED]}, ANSWERED]
+    messages = [*question(), {"role": "assistant", "content": [SEEN, {**SEEN, "signature": "eA=="}, USED]}, ANSWERED]
     if known:
         messages = adopt(messages, Origin("elsewhere.example", dialect="anthropic"))
     before = json.dumps(messages)
@@ -170,7 +176,7 @@ def test_trust_in_what_bears_no_mark_is_no_trust_in_what_another_host_wrote(name
     host = strict_hosts(name)
     install(host, unknown_origin="trust")
     bare = {"type": "thinking", "thinking": "CANARY-of-nobody", "signature": ""}
-    blocks = [bare, {**bare, "thinking": "CANARY-another"}, CALLED]
+    blocks = [bare, {**bare, "thinking": "CANARY-another"}, USED]
     messages = [*question(), {"role": "assistant", "content": blocks}, ANSWERED]
     CREATE[mode](host, adopt(messages, Origin("elsewhere.example", dialect="anthropic")))
     assert [] == canaries_in(host.last.raw.decode())
@@ -181,7 +187,7 @@ def test_missing_raise_comes_before_any_request(mode, strict_hosts, install):
     host = strict_hosts("moonshot")
     install(host, missing="raise")
     with pytest.raises(MissingReasoning, match="demands this message's reasoning"):
-        CREATE[mode](host, [*question(), {"role": "assistant", "content": [CALLED]}, ANSWERED])
+        CREATE[mode](host, [*question(), {"role": "assistant", "content": [USED]}, ANSWERED])
     assert [] == host.requests
 
 
@@ -189,7 +195,7 @@ def test_missing_raise_comes_before_any_request(mode, strict_hosts, install):
 def test_thinking_goes_off_where_a_running_loop_has_no_block_of_claudes(mode, strict_hosts, install):
     host = strict_hosts("anthropic")
     install(host)
-    CREATE[mode](host, [*question(), {"role": "assistant", "content": [SEEN, CALLED]}, ANSWERED])
+    CREATE[mode](host, [*question(), {"role": "assistant", "content": [SEEN, USED]}, ANSWERED])
     assert [] == host.refusals
     assert "thinking" not in host.last.json
 

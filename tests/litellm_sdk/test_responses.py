@@ -9,7 +9,20 @@ import pytest
 
 import reasoning_replay
 from litellm_calls import run
-from litellm_entries import RESPOND, THINKS, TOOLS, append_items, events_of, responses_turn, router, target
+from litellm_entries import (
+    CALLED,
+    DONE,
+    QUESTION,
+    RESPOND,
+    SEALED,
+    THINKS,
+    TOOLS,
+    append_items,
+    events_of,
+    responses_turn,
+    router,
+    target,
+)
 from reasoning_replay import Origin, adopt
 from reasoning_replay._known import default_store
 from reasoning_replay.litellm import ConversationElsewhere, MissingReasoning, report_of
@@ -28,7 +41,7 @@ def statuses(host):
 
 
 def question():
-    return [{"role": "user", "content": "How is the weather?"}]
+    return [QUESTION]
 
 
 def restart(items):
@@ -229,9 +242,6 @@ def test_the_bare_names_of_what_was_not_stored_are_not_sent(mode, strict_hosts, 
 
 # What is missing, foreign, broken off ---------------------------------------------------------------------------------
 
-CALLED = {"type": "function_call", "call_id": "call_1", "name": "get_weather", "arguments": "{}"}
-DONE = {"type": "function_call_output", "call_id": "call_1", "output": "3C"}
-
 
 @pytest.mark.parametrize("mode", RESPOND)
 def test_missing_raise_names_index_and_host_before_any_request(mode, strict_hosts, install):
@@ -240,14 +250,6 @@ def test_missing_raise_names_index_and_host_before_any_request(mode, strict_host
     with pytest.raises(MissingReasoning, match="demands this message's reasoning"):
         RESPOND[mode](host, [*question(), CALLED, DONE])
     assert [] == host.requests
-
-
-SEALED = {
-    "type": "reasoning",
-    "id": "rs_1",
-    "summary": [{"type": "summary_text", "text": "CANARY-of-nobody"}],
-    "encrypted_content": "Q0FOQVJZLW9mLW5vYm9keQ==",
-}
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["foreign", "unknown"])

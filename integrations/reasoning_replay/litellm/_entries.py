@@ -163,18 +163,21 @@ class Entries:
 
     def around_messages(self, call: Callable[..., Any], fields: dict[str, Any]) -> Any:
         """A call of the messages API: what its marks say is noted, and LiteLLM gets blocks without them."""
-        details = details_of(fields.get("litellm_logging_obj"))
         bridge, left = fail_closed(
             "litellm",
-            lambda: self._bridge(fields["messages"], "anthropic"),
+            lambda: self._noted(fields),
             lambda: (Bridge("anthropic"), stripped_rows(fields["messages"], "anthropic").messages),
         )
-        if details:
-            put_bridge(details, bridge)
+        if fields.get("litellm_logging_obj") is not None:
             return call(**{**fields, "messages": left})
         with across(bridge):
             result = call(**{**fields, "messages": left})
         return fail_closed("litellm", lambda: self._synchronous(result, bridge), lambda: result)
+
+    def _noted(self, fields: Mapping[str, Any]) -> tuple[Bridge, Any]:
+        bridge, left = self._bridge(fields["messages"], "anthropic")
+        put_bridge(details_of(fields.get("litellm_logging_obj")), bridge)
+        return bridge, left
 
     def _synchronous(self, result: Any, bridge: Bridge) -> Any:
         if bridge.answered is None:
