@@ -78,6 +78,12 @@ def test_an_empty_thinking_that_the_server_sent_is_kept():
     assert "" == planned([USER, capture(reply, HOME, known=MemoryStore())]).messages[1]["thinking"]
 
 
+def test_an_empty_thinking_of_a_stream_is_kept_too():
+    collector = Collector(HOME, known=MemoryStore())
+    collector.feed({"message": {"role": "assistant", "content": "x", "thinking": ""}, "done": False})
+    assert "" == collector.result()["thinking"]
+
+
 def test_ollamas_own_objects_are_read_and_known():
     types = pytest.importorskip("ollama")
     known = MemoryStore()

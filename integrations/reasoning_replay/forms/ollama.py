@@ -162,8 +162,7 @@ class OllamaStream:
         message = self._message = {"role": "assistant", "content": "", **(self._message or {})}
         for key, value in piece.items():
             if key in ("content", *STRINGS) and isinstance(value, str):
-                if value != "" or key in message:
-                    message[key] = message.get(key, "") + value
+                message[key] = message.get(key, "") + value
             elif key == "tool_calls" and value is not None:
                 message[key] = [*message.get(key, ()), *map(_call, value)]
             elif value is not None and key != PSF:
