@@ -26,8 +26,12 @@ def planned(items, target=HERE, **more):
     return prepare(items, known=more.pop("known", MemoryStore()), **target, **more)
 
 
-def test_the_mark_stands_on_every_item_of_the_run():
-    marks = [item["provider_specific_fields"]["reasoning_replay"] for item in captured()]
+@pytest.mark.parametrize(
+    "call", [CALL, {key: value for key, value in CALL.items() if key != "id"}], ids=["id", "no id"]
+)
+def test_the_mark_stands_on_every_item_of_the_run(call):
+    items = captured(responses(thought("a", encrypted_content="CANARY"), call))
+    marks = [item["provider_specific_fields"]["reasoning_replay"] for item in items]
     assert len(marks) == 2
     assert {mark["id"].partition("|")[0] for mark in marks} == {"api.openai.com"}
 
