@@ -207,6 +207,10 @@ def adapter(kind):
     return TypeAdapter(kind)
 
 
+UNPAIRED = ("no reasoning, but an id", "Gemini behind LiteLLM")
+"""At OpenAI an id without reasoning before it does not go."""
+
+
 class TestOpenAI:
     """The SDK's own objects and types."""
 
@@ -218,7 +222,9 @@ class TestOpenAI:
         full = {"created_at": 0, "model": "m", "tools": [], "tool_choice": "auto", "parallel_tool_calls": True}
         return self.types.Response.model_validate({**full, **case.reply})
 
-    @pytest.mark.parametrize("name", [name for name in RESPONSES if name not in ("openrouter", "a compaction")])
+    @pytest.mark.parametrize(
+        "name", [name for name in RESPONSES if name not in ("openrouter", "a compaction", *UNPAIRED)]
+    )
     def test_its_objects_are_read_and_are_known_when_they_come_back(self, name):
         known = MemoryStore()
         response = self.response(RESPONSES[name])

@@ -158,7 +158,7 @@ FAULTS = {
         TOP + '[[rules]]\nwindow = "all"\nguards = ["leadblock"]\n',
         (
             "acme.toml:9: unknown guards 'leadblock' in rule 1; did you mean 'lead_block'? "
-            "known: lead_block, forced_tools, budget, beside_thinking, no_empty"
+            "known: lead_block, forced_tools, budget, beside_thinking, no_empty, pair, status, cache_point"
         ),
     ),
     "a state of thinking": (

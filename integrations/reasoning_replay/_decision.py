@@ -41,6 +41,9 @@ REASONS: dict[str, str] = {
     "budget": "The thinking budget was capped, or thinking went: max_tokens leaves no room for it.",
     "lead_block": "Thinking went: the running tool loop does not begin with a block of this host.",
     "beside_thinking": "With thinking went what is only allowed beside it: edits of the context, beta values.",
+    "pair": "A reasoning item goes only with what followed it in its reply, and that is gone.",
+    "status": "The host refuses the status of an item that it gave itself.",
+    "cache_point": "A cache point moved: the host refuses one right behind reasoning.",
     "disabled": "Thinking was switched off, as the policy asks where required reasoning is missing.",
     "elsewhere": "Another endpoint keeps the conversation that the request named; its messages, in hand, went instead.",
     "kept_turns": "The host's own parameter was set, so that it keeps the earlier turns that the policy sends.",
@@ -49,8 +52,12 @@ REASONS: dict[str, str] = {
 }
 """Reason code → one sentence for people."""
 
-TOUCHED = {"beside_thinking": ("context_management", "anthropic-beta")}
-"""Reason of a guard → the parameters that it names in a report, where that is not `thinking`."""
+TOUCHED = {
+    "beside_thinking": ("context_management", "anthropic-beta"),
+    "status": ("status",),
+    "cache_point": ("cachePoint",),
+}
+"""Reason of a guard → the fields that it names in a report, where that is not `thinking`."""
 
 
 class Act(NamedTuple):
@@ -73,6 +80,8 @@ class Decision(NamedTuple):
     """The reason why the whole message is left out."""
     blank_content: bool = False
     """Only reasoning is left: the content is to be an empty string, never null."""
+    mends: tuple[str, ...] = ()
+    """The guards of its host that the form is to follow when it writes the message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +191,8 @@ def _lines(index: int, output: int | None, shape: Message, decision: Decision, s
         grouped.setdefault(("drop", decision.remove), ([], 0))
     for (action, reason), (names, total) in grouped.items():
         yield Row(index, output, shape.role, action, reason, tuple(names), total)
+    for guard in decision.mends if decision.remove is None else ():
+        yield Row(index, output, shape.role, "guard", guard, TOUCHED[guard], 0)
     if decision.fill is not None:
         carrier, text = decision.fill
         yield Row(index, output, shape.role, "fill", "missing", (carrier,), len(text.encode()))

@@ -22,6 +22,9 @@ from ._rules import Choice, Policy, Rule
 BLOCKS = frozenset({"thinking_blocks", "content.thinking"})
 """Carriers whose items are blocks of a message, in order."""
 
+PAIR = "pair"
+"""The guard of a host that ties an item to its reasoning: what has lost the other goes, or goes without its name."""
+
 INLINE = "content.think"
 """Tags in the visible text. Its host takes them where the rule lets reasoning go; they are written, never moved."""
 
@@ -146,7 +149,14 @@ def _decide(shape: Message, case: _Case, *, inside: bool, scoped: bool) -> tuple
         return NOTHING, False
     missing, writes = case.rule.missing, case.writes
     scoped = scoped and missing is not None and (shape.calls_tools or missing.on in ("all_assistant", "current_turn"))
+    mends = tuple(guard for guard in shape.mendable if guard in case.rule.guards)
     acts = tuple(_judge(part, case, inside=inside, scoped=scoped) for part in shape.parts)
+    if PAIR in mends:
+        tied = [not shape.visible or part.carrier in NAMES for part in shape.parts]
+        acts = tuple(
+            Act("drop", PAIR) if ties and act.action != "drop" else act for ties, act in zip(tied, acts, strict=True)
+        )
+        mends = tuple(guard for guard in mends if guard != PAIR)
     if writes is not None:
         acts = _place(shape.parts, acts, writes, case.rule)
     elif shape.ordered and case.target.dialect in ORDERED:
@@ -158,7 +168,7 @@ def _decide(shape: Message, case: _Case, *, inside: bool, scoped: bool) -> tuple
     lacks = scoped and not any(carrier != INLINE if serves is None else carrier in serves for carrier in kept)
     fill = _fill(case) if lacks else None
     blank = shape.null and not shape.visible and (len(kept) > 0 or fill is not None)
-    return Decision(acts, fill, blank_content=blank), lacks
+    return Decision(acts, fill, blank_content=blank, mends=mends), lacks
 
 
 def _remove_bare(acts: tuple[Act, ...], rule: Rule) -> str | None:

@@ -192,8 +192,7 @@ GUARDS: dict[str, Callable[[Mapping[str, Any], Seen], Guarded | None]] = {
     "lead_block": lead_block,
     "beside_thinking": beside_thinking,
 }
-"""Name in a rule → guard. `no_empty` and `cache_point` are no guards of the request: the engine reads them where it
-decides a message."""
+"""Name in a rule → guard. The others are no guards of the request: the engine reads them where it decides a message."""
 
 
 def run(names: tuple[str, ...], request: Mapping[str, Any], *, leads: bool) -> list[Guarded]:

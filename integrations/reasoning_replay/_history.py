@@ -64,6 +64,8 @@ class Message:
     """Its content is null, or an empty list: some hosts refuse that where nothing else is visible."""
     ordered: bool = False
     """The order of its blocks stands beside the mark, since the form cannot say it."""
+    mendable: tuple[str, ...] = ()
+    """Names of guards that would have something to mend in this message."""
 
 
 class History(NamedTuple):

@@ -22,7 +22,7 @@ Scope = Literal["all_assistant", "tool_calls", "current_turn", "first_call"]
 Signature = Literal["any", "required", "forbidden"]
 Thinking = Literal["on", "off", "unset"]
 Bound = Literal["prefix", "account", "model", "upstream"]
-Guard = Literal["lead_block", "forced_tools", "budget", "beside_thinking", "no_empty"]
+Guard = Literal["lead_block", "forced_tools", "budget", "beside_thinking", "no_empty", "pair", "status", "cache_point"]
 Carrier = Literal[
     "reasoning_content",
     "reasoning",

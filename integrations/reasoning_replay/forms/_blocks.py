@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from .._decision import Act, Decision, Zone, decided
@@ -127,7 +128,15 @@ def _shape(form: Blocks, role: str, message: Mapping[str, Any], blocks: list[Any
         tuple(parts),
         tuple(spare),
         sum(part.item == place for place, part in enumerate(part for part in parts if part.carrier == THINKING)),
+        False,
+        False,
+        ("cache_point",) if any(_is_behind(form, *pair) for pair in pairwise(blocks)) else (),
     )
+
+
+def _is_behind(form: Blocks, before: Block, block: Block) -> bool:
+    """Whether a block is a cache point that stands right behind reasoning."""
+    return form.point is not None and form.point in block and form.point not in before and form.is_hidden(before)
 
 
 def payload(form: Blocks, message: Mapping[str, Any], part: Part) -> str:
@@ -155,7 +164,7 @@ def write(form: Blocks, messages: Messages, history: History, zones: list[Zone])
 
 
 def _changes(shape: Message, decision: Decision) -> bool:
-    if decision.fill is not None or shape.spare:
+    if decision.fill is not None or shape.spare or decision.mends:
         return True
     return any(act.action == "drop" or act.reason == "own_unsigned" for act in decision.acts)
 
@@ -166,18 +175,32 @@ def _written(form: Blocks, message: Mapping[str, Any], shape: Message, decision:
     left: list[Any] = []
     held: list[Any] = []
     for item, (given, block) in enumerate(zip(message.get(form.key) or (), blocks_of(form, message), strict=True)):
-        if form.point is not None and form.point in block and not left and item > 0:
-            held = [given]  # what it stood behind has gone
-            continue
+        if form.point is not None and form.point in block and item > 0:
+            behind = bool(decision.mends) and bool(left) and _is_behind(form, plain(left[-1]), block)
+            if not left or behind:
+                held = [given]  # what it stood behind has gone, or is refused there: it waits for the next block
+                continue
         kept = _block(form, given, block, acts.get(item), shape.role)
         if kept is not None:
-            left += [kept, *held]
-            held = []
+            left.append(kept)
+            if not (decision.mends and form.is_hidden(block)):
+                left += held
+                held = []
+    if held and decision.mends:
+        left = _behind_visible(form, left, held)
     if decision.fill is not None:
         left = form.filled(left, decision.fill[1])
     if form.key in message:
         copy[form.key] = left
     return copy
+
+
+def _behind_visible(form: Blocks, blocks: list[Any], point: list[Any]) -> list[Any]:
+    """The blocks with a cache point behind the last one that may have one there; without it where there is none."""
+    for number in range(len(blocks), 0, -1):
+        if not form.is_hidden(plain(blocks[number - 1])):
+            return [*blocks[:number], *point, *blocks[number:]]
+    return blocks
 
 
 def _block(form: Blocks, given: Any, block: Block, judged: tuple[Part, Act] | None, role: str) -> Any:

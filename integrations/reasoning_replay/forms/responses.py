@@ -66,6 +66,7 @@ def view(messages: Messages, starts_turn: StartsTurn | None = None) -> History:
     """
     rows: list[Message] = []
     shapes: dict[Any, Message] = {}
+    thought = False
     for index, item in enumerate(messages):
         role = role_of(item)
         if role not in ROLES:
@@ -73,7 +74,10 @@ def view(messages: Messages, starts_turn: StartsTurn | None = None) -> History:
         if kind_of(item) == "":
             raise HistoryError(f"messages[{index}]: no type; allowed: an item with a type, or a message with a role")
         stated_turn(index, item, None)
-        made = _shape(role, item)
+        thought = role == "assistant" and (thought or kind_of(item) in (*HIDDEN, REFERENCE))
+        behind = messages[index + 1 : index + 2]
+        paired = thought and (kind_of(item) != REASONING or [*map(role_of, behind)] == ["assistant"])
+        made = _shape(role, item, paired)
         rows.append(shapes.setdefault(made, Message(*made)))
     host_turn = last_start(messages, _is_result, _without_text, role_of=role_of)
     stated = partial(stated_turn, starts_turn=starts_turn)
@@ -93,7 +97,7 @@ def _without_text(item: Mapping[str, Any]) -> bool:
     )
 
 
-def _shape(role: str, item: Mapping[str, Any]) -> tuple[Any, ...]:
+def _shape(role: str, item: Mapping[str, Any], paired: bool) -> tuple[Any, ...]:
     """The fields of the item's shape, in order."""
     spare = tuple(key for key in (PSF, TURN) if key in item)
     if role != "assistant":
@@ -116,7 +120,27 @@ def _shape(role: str, item: Mapping[str, Any]) -> tuple[Any, ...]:
         spare += tuple(key for key, value in item.items() if value is None)
     origin = _origin(item)
     marked = [part if origin is None else part._replace(marked=True, origins=origin) for part in parts]
-    return role, kind.endswith("_call"), kind not in (*HIDDEN, REFERENCE), tuple(marked), spare
+    visible = kind not in (*HIDDEN, REFERENCE)
+    mendable = _mendable(kind, item, paired)
+    return role, kind.endswith("_call"), visible, tuple(marked), spare, 0, False, False, mendable
+
+
+def _mendable(kind: str, item: Mapping[str, Any], paired: bool) -> tuple[str, ...]:
+    """What a host may refuse of an item beside what it holds.
+
+    `pair`: "of type 'reasoning' was provided without its required following item", or the id of an item in whose run no
+    reasoning is: "was provided without its required 'reasoning' item". `status`: "Unknown parameter: 'input[1].status'"
+    (Azure; there also the empty `content` of a reasoning item).
+    """
+    if kind not in (REASONING, *_OPTIONAL_STATUS):
+        return ()
+    alone = not paired and (kind == REASONING or "id" in item)
+    told = "status" in item or _has_empty_content(kind, item)
+    return (*(("pair",) if alone else ()), *(("status",) if told else ()))
+
+
+def _has_empty_content(kind: str, item: Mapping[str, Any]) -> bool:
+    return kind == REASONING and "content" in item and item["content"] in (None, [])
 
 
 def _origin(item: Mapping[str, Any]) -> frozenset[Any] | None:
@@ -175,6 +199,10 @@ def _written(item: Mapping[str, Any], shape: Message, decision: Decision, bare: 
         drop |= {"id", "status"} if kind_of(item) in _OPTIONAL_STATUS else {"id"}
     if ITEM in acts and acts[ITEM].reason == "own_unsigned":
         drop.update(ITEM_SEALS)
+    if "status" in decision.mends:
+        drop |= {"status", "content"} if _has_empty_content(kind_of(item), item) else {"status"}
+    if kind_of(item) == REASONING and not isinstance(item.get("summary"), list):
+        left = {**left, "summary": []}  # "Missing required parameter: 'input[1].summary'"
     if left is item and drop.isdisjoint(item) and PSF not in item:
         return item
     kept = {key: value for key, value in left.items() if key not in drop}
