@@ -7,6 +7,7 @@ from typing import ClassVar
 import pytest
 
 from reasoning_replay import Origin, capture, prepare
+from reasoning_replay._replay import fallback_plan
 
 CLAUDE = Origin("api.anthropic.com", dialect="anthropic", model="claude-sonnet-4-5")
 ELSEWHERE = Origin("api.z.ai", dialect="anthropic", model="glm-5")
@@ -250,11 +251,19 @@ class TestBlocks:
             user("b"),
         ]
 
-    def test_a_host_that_imitates_claude_gets_an_empty_block_where_it_demands_one(self):
-        plan = prepare(
-            FOREIGN_LOOP, host="api.deepseek.com", dialect="anthropic", model="deepseek-v4-pro", request=ADAPTIVE
-        )
+    @pytest.mark.parametrize(
+        ("host", "model"),
+        [
+            ("api.deepseek.com", "deepseek-v4-pro"),
+            ("api.moonshot.ai", "kimi-k2.6"),
+            ("api.kimi.com", "kimi-for-coding"),
+            ("api.xiaomimimo.com", "mimo-v2.5-pro"),
+        ],
+    )
+    def test_a_host_that_imitates_claude_gets_an_empty_block_where_it_demands_one(self, host, model):
+        plan = prepare(FOREIGN_LOOP, host=host, dialect="anthropic", model=model, request=ADAPTIVE)
         assert plan.messages[1]["content"] == [thinking("", ""), used()]
+        assert [row.action for row in plan.report.rows if row.role == "assistant"] == ["drop", "fill"]
 
     def test_a_redacted_block_goes_where_the_host_refuses_it(self):
         here = Origin("api.deepseek.com", dialect="anthropic", model="deepseek-v4-pro")
@@ -287,6 +296,15 @@ def test_what_leads_is_asked_of_the_wire_that_has_no_turn_notes():
     answer = {"role": "assistant", "content": "done"}
     plan = to_claude([user(), reply(used(), origin=None), result(), answer, {**user("next"), "turn": False}])
     assert guards(plan) == []
+
+
+def test_after_a_fault_thinking_is_off_in_converses_place_too():
+    request = {**TestConverse.FIELDS, "inferenceConfig": {"maxTokens": 4096}}
+    here = Origin("bedrock-runtime.us-east-1.amazonaws.com", dialect="bedrock", model=TestConverse.MODEL)
+    plan = fallback_plan(TestConverse.FOREIGN, here, None, request, None)
+    assert plan.request == {"inferenceConfig": {"maxTokens": 4096}}
+    quiet = {"inferenceConfig": {"maxTokens": 4096}}
+    assert fallback_plan(TestConverse.FOREIGN, here, None, quiet, None).request is quiet
 
 
 def test_effort_goes_with_thinking():

@@ -453,6 +453,18 @@ def test_what_claude_refuses_of_a_manual_thinking_request_is_mended_whole(histor
             assert last_loop_leads(plan.messages)  # G3
 
 
+@given(calls())
+def test_no_message_is_left_empty_and_the_assistant_is_never_last_where_it_was_not(call):
+    history, target, options = call
+    plan = planned(history, target, **options)
+    roles = [message["role"] for message in plan.messages]
+    if history.messages and history.messages[-1]["role"] != "assistant":
+        assert roles[-1:] != ["assistant"]
+    for before, after in aligned(history, plan):
+        if after["role"] == "assistant" and before["content"] != []:
+            assert after["content"] != []
+
+
 def last_loop_leads(messages):
     """The last assistant message with a call behind the last real user message begins with a block."""
     for message in reversed(messages):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
-from ._guards import without_thinking
+from ._guards import says_how_to_think, without_thinking
 from ._history import HistoryError
 from .forms import Form, as_mapping, form_for, given_back
 
@@ -98,4 +98,4 @@ def stripped(
     left = given_back(shape, given, rows, shape.strip(rows, None))
     if demand.thinks:
         return left, {**without_thinking(asked), "thinking": {"type": "disabled"}}
-    return left, without_thinking(asked) if "thinking" in asked or "reasoning_effort" in asked else request
+    return left, without_thinking(asked) if says_how_to_think(asked) else request

@@ -70,6 +70,11 @@ def _forces_tools(request: Mapping[str, Any]) -> bool:
     return str(choice["type"]) in _FORCING if "type" in choice else not _FORCING.isdisjoint(choice)
 
 
+def says_how_to_think(request: Mapping[str, Any]) -> bool:
+    """Whether a request says anything about thinking, in any of its places."""
+    return any(find(request, param) is not ABSENT for param in (*THINKING, "reasoning_effort"))
+
+
 def without_thinking(request: Mapping[str, Any]) -> Mapping[str, Any]:
     """The parameters with thinking off, and without what is only allowed beside thinking."""
     return _without_beside(_off(request))
