@@ -251,7 +251,7 @@ class ReasoningReplay(Entries, CustomLogger):
         else:  # layer 1 was wrong about the host, or there was none: from the caller's marked messages, for this host
             given, hint = messages if isinstance(messages, list) else body[key], hint_of(provider, carrier)
             params = {name: value for name, value in asked.items() if name != key}
-            form = "litellm" if key == "messages" else carrier.wire
+            form = carrier.wire if key == "input" or (key == "contents" and given is body[key]) else "litellm"
             plan = self._prepare(given, str(called), carrier.dialect, model, params, hint, self.known, form)
             if planned is not None and body[key] == planned.messages:
                 body[key] = plan.messages  # nothing has rewritten them since: what was wrongly out comes back

@@ -3,7 +3,7 @@
 First row whose provider and model pattern match; the last one is everybody else: an OpenAI-compatible host.
 Must not decide anything about reasoning: that is the core's, by rule. `_callback` and `_target` read it.
 Bodies: which providers send `complete_input_dict` as it stands was run for 63 variants with litellm 1.110.2; the
-signed ones (Bedrock, SageMaker) and those with a body of another shape (Gemini, Ollama) have `wire=None`.
+signed ones (Bedrock, SageMaker) and the one that is a plain prompt (`ollama`) have `wire=None`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Carrier(NamedTuple):
     """A shell pattern: some providers speak another dialect for another family of models."""
     dialect: Dialect = "chat"
     wire: str | None = "chat"
-    """The form of `complete_input_dict["messages"]`. None: what is written there never reaches the wire."""
+    """The form of the history in `complete_input_dict`. None: what is written there never reaches the wire."""
     bases: tuple[str, ...] = ()
     """Where LiteLLM looks when the call names no base, in its order: `litellm.x` is a global, `call.x` a parameter of
     the call, `NAME` an environment variable, `https://…` its default, in which `{region}` is filled by REGIONS.
@@ -69,9 +69,9 @@ CARRIERS: tuple[Carrier, ...] = (
     Carrier("cohere_chat", bases=(GLOBAL_BASE, "COHERE_API_BASE", "https://api.cohere.com/v2/chat")),
     Carrier("mistral", bases=(GLOBAL_BASE, "https://api.mistral.ai/v1")),
     Carrier("vertex_ai", "*claude*", dialect="anthropic", wire="anthropic", bases=_VERTEX, ignores_client=True),
-    Carrier("vertex_ai", dialect="gemini", wire=None, bases=_VERTEX, ignores_client=True),
-    Carrier("vertex_ai_beta", dialect="gemini", wire=None, bases=_VERTEX, ignores_client=True),
-    Carrier("gemini", dialect="gemini", wire=None, bases=_GEMINI, ignores_client=True),
+    Carrier("vertex_ai", dialect="gemini", wire="gemini", bases=_VERTEX, ignores_client=True),
+    Carrier("vertex_ai_beta", dialect="gemini", wire="gemini", bases=_VERTEX, ignores_client=True),
+    Carrier("gemini", dialect="gemini", wire="gemini", bases=_GEMINI, ignores_client=True),
     # A model that names its own region, by ARN or by path, beats the parameter: nothing is predicted for it.
     Carrier("bedrock", "*arn:*", dialect="bedrock", wire=None, bases=_ENDPOINT, ignores_client=True),
     Carrier("bedrock", "*-[0-9]/*", dialect="bedrock", wire=None, bases=_ENDPOINT, ignores_client=True),
@@ -80,7 +80,7 @@ CARRIERS: tuple[Carrier, ...] = (
     Carrier("sagemaker", wire=None, ignores_client=True),
     Carrier("sagemaker_chat", wire=None, ignores_client=True),
     Carrier("sagemaker_nova", wire=None, ignores_client=True),
-    Carrier("ollama_chat", dialect="ollama", wire=None, bases=_OLLAMA, ignores_client=True, global_first=True),
+    Carrier("ollama_chat", dialect="ollama", wire="ollama", bases=_OLLAMA, ignores_client=True, global_first=True),
     Carrier("ollama", dialect="ollama", wire=None, bases=_OLLAMA, ignores_client=True, global_first=True),
     Carrier("*"),
 )

@@ -11,7 +11,7 @@ from .._replay import fallback_plan
 from ._carriers import CARRIERS
 from ._target import custom_host
 
-_LISTS = {"messages": "chat", "input": "responses"}
+_LISTS = {"messages": "chat", "input": "responses", "contents": "gemini"}
 """Key of the history in a body → the form it is written in, but for Claude's."""
 
 
@@ -48,7 +48,7 @@ def strip_wire(details: Mapping[str, Any]) -> None:
     key = None if body is None else list_in(body)
     if body is None or key is None:
         return
-    if key == "input":
+    if key != "messages":
         write_body(body, stripped_rows(body[key], _LISTS[key], details, body), key)
         return
     form = "anthropic" if _dialect_of(details) == "anthropic" else _LISTS[key]
