@@ -463,3 +463,63 @@ class TestThinkingInTheVisibleText:
     )
     def test_it_is_cut_for_any_other(self, content, left):
         assert planned(self.history(content), **TARGETS["chat"]).messages[1].content == left
+
+
+class AgentMessage(lc.AIMessage):
+    """A message class of a user's own, with a type of its own."""
+
+    type: str = "agent"
+
+
+def test_the_assistants_message_is_known_by_its_fields_whatever_its_type():
+    messages = [lc.HumanMessage("go"), AgentMessage("hi", additional_kwargs={"reasoning_content": "CANARY"})]
+    assert WORD not in repr(planned(adopt(messages, UNKNOWN, form="langchain"), **TARGETS["chat"]).messages)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "text", "text": "hi", "extras": {"signature": "CANARY"}},
+        {"type": "text", "text": "hi", "thought_signature": "CANARY"},
+        {"type": "text", "text": "hi", "id": "msg_CANARY"},
+    ],
+)
+@pytest.mark.parametrize(
+    "made", [lc.HumanMessage, lc.SystemMessage, lambda content: lc.ToolMessage(content, tool_call_id="call_1")]
+)
+def test_what_a_reply_held_does_not_travel_in_a_message_that_quotes_its_blocks(made, block):
+    """`HumanMessage(reply.content, name="researcher")`: the usual way to hand one agent's words to another."""
+    messages = [made([block])]
+    assert planned(messages, **TARGETS["chat"]).messages[0].content == [{"type": "text", "text": "hi"}]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"invalid_tool_calls": [{"name": "f", "args": "{", "id": "call_1__thought__CANARY", "error": None}]},
+        {"additional_kwargs": {"tool_calls": [{"id": "call_1__thought__CANARY", "function": {"name": "f"}}]}},
+    ],
+    ids=["invalid", "raw"],
+)
+def test_a_signature_in_the_id_of_a_call_that_could_not_be_read_goes_too(fields):
+    messages = [lc.AIMessage("", **fields), lc.ToolMessage("x", tool_call_id="call_1__thought__CANARY")]
+    plan = planned(messages, **TARGETS["chat"])
+    assert WORD not in repr(plan.messages)
+    assert [message.type for message in plan.messages] == ["ai", "tool"]
+    assert plan.messages[1].tool_call_id == "call_1"
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        {"type": "code_interpreter_call", "id": "ci_CANARY", "code": "1"},
+        {"type": "image_generation_call", "id": "ig_CANARY"},
+        {"type": "mcp_list_tools", "id": "mcpl_CANARY"},
+        {"type": "server_tool_call", "id": "ws_CANARY", "name": "web_search", "args": {}},
+    ],
+)
+def test_an_item_of_a_built_in_tool_goes_to_its_host_alone(block):
+    reply = lc.AIMessage([block, {"type": "text", "text": "hi"}])
+    messages = adopt([lc.HumanMessage("go"), reply], own("responses v0"), form="langchain")
+    assert planned(messages, **TARGETS["responses"]).messages[1].content == [{"type": "text", "text": "hi"}]
+    assert planned(messages, host="gw.corp.example", model="m", dialect="responses").messages is messages

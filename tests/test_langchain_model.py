@@ -11,7 +11,7 @@ pytest.importorskip("langchain_openai")
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, ToolMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_deepseek import ChatDeepSeek
 from langchain_openai import ChatOpenAI
@@ -262,3 +262,91 @@ def test_a_reply_of_a_host_that_could_not_be_read_is_marked_as_nobodys(monkeypat
     made = getattr(wrap_model((Streams if how == "stream" else Echo)(replies=replies)), how)("go")
     for message in made if how == "stream" else [made]:
         assert "reasoning_replay" not in message.additional_kwargs
+
+
+class Counts(Echo):
+    """A class that asks its host how many tokens there are."""
+
+    def get_num_tokens_from_messages(self, messages, tools=None):
+        self.heard.append(messages)
+        return len(messages)
+
+
+def test_messages_that_are_counted_are_filtered_like_those_that_are_sent():
+    """ChatAnthropic and ChatBedrockConverse send them to their host."""
+    model = wrap_model(Counts(), Policy(missing="raise"))
+    foreign = adopt([thought("CANARY")], Origin("elsewhere.example"), form="langchain")
+    assert model.get_num_tokens_from_messages([HumanMessage("go"), *foreign]) == 2
+    assert "CANARY" not in repr(model.heard[-1])
+
+
+class Delegate(Echo):
+    """A class that hands its calls on to another model."""
+
+    inner: object = None
+
+    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
+        return self.inner._generate(messages, stop=stop, **kwargs)
+
+
+def test_a_wrapped_model_inside_another_plans_and_marks_for_itself():
+    inner = wrap_model(Echo(replies=[thought()]))
+    model = wrap_model(Delegate(inner=inner))
+    foreign = adopt([thought("CANARY")], Origin("custom:Delegate"), form="langchain")
+    own = adopt([thought("OWN")], Origin("custom:Echo"), form="langchain")
+    reply = model.invoke([HumanMessage("go"), *foreign, *own])
+    assert "CANARY" not in repr(inner.heard[-1])
+    assert "OWN" in repr(inner.heard[-1])
+    assert reply.additional_kwargs["reasoning_replay"]["id"].startswith("custom:Echo|")
+
+
+class Corp(Echo):
+    endpoint: str = ""
+
+
+def test_two_servers_of_a_class_that_nobody_knows_are_two_hosts():
+    here, there = (wrap_model(Corp(endpoint=f"https://{name}.example", replies=[thought()])) for name in "ab")
+    messages = [HumanMessage("go"), here.invoke("go"), ToolMessage("x", tool_call_id="call_1")]
+    there.invoke(messages)
+    here.replies.append(AIMessage("done"))
+    here.invoke(messages)
+    assert "reasoning_content" not in repr(there.heard[-1])
+    assert "reasoning_content" in repr(here.heard[-1])
+    assert "reasoning_replay" not in repr(here.heard[-1])
+
+
+class Prefixed(ChatDeepSeek):
+    """A user's subclass that puts its own words before every conversation."""
+
+    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
+        said = [SystemMessage("Be brief."), *messages]
+        return super()._generate(said, stop=stop, run_manager=run_manager, **kwargs)
+
+
+def test_a_list_that_a_class_makes_of_the_planned_messages_keeps_their_reasoning(strict_hosts):
+    host = strict_hosts("deepseek")
+    model = with_reasoning_replay(Prefixed(model="deepseek-v4-pro", api_key="k", api_base=host.url)).bind_tools(TOOLS)
+    messages = [HumanMessage("go")]
+    for _ in range(2):
+        messages.append(model.invoke(messages))
+        messages += [ToolMessage("x", tool_call_id=each["id"]) for each in messages[-1].tool_calls]
+    assert host.lost() == []
+    assert host.last.json["messages"][0] == {"role": "system", "content": "Be brief."}
+
+
+def test_a_class_may_stream_from_any_iterator():
+    class Mapped(Streams):
+        def _stream(self, messages, stop=None, run_manager=None, **kwargs):
+            return iter([ChatGenerationChunk(message=chunk) for chunk in self.replies])
+
+    replies = [AIMessageChunk("a", additional_kwargs={"reasoning_content": "R"}), AIMessageChunk("b")]
+    assert "".join(chunk.content for chunk in wrap_model(Mapped(replies=replies)).stream("go")) == "ab"
+
+
+@pytest.mark.parametrize(
+    "build", [lambda kind: kind(), lambda kind: type("Sub", (kind,), {})()], ids=["the class", "a subclass"]
+)
+def test_a_model_that_is_built_anew_from_a_wrapped_ones_class_replays_as_well(build):
+    model = build(type(wrap_model(Echo())))
+    model.replies.append(thought())
+    assert "reasoning_replay" in model.invoke("go").additional_kwargs

@@ -167,7 +167,7 @@ def _mark_id(origin: Origin) -> str:
 
 def mark_id(mark: object) -> str | None:
     """The id in a mark of the right shape, unchecked; None for anything else."""
-    if type(mark) is dict and mark.get("v") == 1 and len(mark) == 2:
+    if isinstance(mark, dict) and mark.get("v") == 1 and len(mark) == 2:
         found = mark.get("id")
         return found if type(found) is str else None
     return None

@@ -8,7 +8,7 @@ Seen with langchain-core 1.8.3 and 17 partner packages, 2026-11-30.
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from . import canonical, shape_value
@@ -16,6 +16,15 @@ from ._carriers import text_of
 from ._envelopes import id_inside, inside
 from ._inline import Inline, inline_in
 
+WIRE = "reasoning_replay_wire"
+"""What goes on the wire under another key than it stood: wire key → value. Planned messages only, never saved."""
+FIELD = "reasoning_field"
+"""`{"id": key}`: the host's own key for what stands under `reasoning_content`."""
+IDS = "__openai_function_call_ids__"
+"""langchain-openai's map of item ids; the name of the part that stands for every item id of a message."""
+SIGNATURES = "__gemini_function_call_thought_signatures__"
+TOOL_EXTRAS = "reasoning_tool_extras"
+"""A call's id → what a chat host put beside that call (`extra_content`)."""
 THINKING = "content.thinking"
 ITEM = "content.item"
 """An item of the Responses API: it has an id of its host, and what follows it refers to it."""
@@ -129,7 +138,31 @@ _READERS: dict[str, Callable[[Mapping[str, Any]], Reasoning | None]] = {
 
 SEALS = ("signature", "thought_signature", "encrypted_content", "extra_content")
 """Keys of a visible block, or of its `extras`, that seal it; the block itself stays."""
-_IDS = ("rs_", "msg_", "fc_", "resp_", "ws_", "ctc_")
+_IDS = (
+    *("rs_", "msg_", "fc_", "resp_", "ws_", "ctc_", "ci_", "fs_", "mcp_", "mcpl_", "mcpr_", "ig_", "cu_", "tsc_"),
+    *("apc_", "cntr_", "lsh_"),
+)
+_CALL = "function_call"
+_ITEMS = frozenset(
+    {
+        _CALL,
+        "web_search_call",
+        "file_search_call",
+        "computer_call",
+        "code_interpreter_call",
+        "image_generation_call",
+        "local_shell_call",
+        "custom_tool_call",
+        "tool_search_call",
+        "tool_search_output",
+        "apply_patch_call",
+        "apply_patch_call_output",
+        "mcp_call",
+        "mcp_list_tools",
+        "mcp_approval_request",
+    }
+)
+"""Blocks that are items of the Responses API as they came (langchain-openai 1.7.4): nothing to any other host."""
 
 
 def seals_of(block: object) -> dict[str, Any]:
@@ -187,12 +220,15 @@ def holds_item_id(block: object) -> bool:
         return False
     own = block.get("extras")
     extra = own.get("item_id") if isinstance(own, Mapping) else None
-    return block.get("type") == "function_call" or is_item_id(block.get("id")) or extra is not None
+    return block.get("type") in _ITEMS or is_item_id(block.get("id")) or extra is not None
 
 
 def without_item_id(block: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The block without its item's id; None for a call of the API's own shape, which `tool_calls` has as well."""
-    if block.get("type") == "function_call":
+    """The block without its item's id; None for one that is an item (a call of a function stands in `tool_calls` too).
+
+    So is v1's call of a built-in tool and its result, which nothing but the id tells from another vendor's.
+    """
+    if block.get("type") in _ITEMS or block.get("type") in ("server_tool_call", "server_tool_result"):
         return None
     left = {key: value for key, value in block.items() if key != "id" or not is_item_id(value)}
     if isinstance(left.get("extras"), Mapping):
@@ -200,3 +236,23 @@ def without_item_id(block: Mapping[str, Any]) -> dict[str, Any] | None:
         if not left["extras"]:
             del left["extras"]
     return left
+
+
+def is_of_a_host(block: object) -> bool:
+    """Whether a block holds reasoning, something sealed or the name of an item: in a message that nobody wrote so."""
+    return reasoning_in(block) is not None or len(seals_of(block)) > 0 or holds_item_id(block)
+
+
+def plainly(blocks: Sequence[Any]) -> list[Any]:
+    """Blocks with all that is taken out which `is_of_a_host` finds."""
+    left = [without_seals(block) if seals_of(block) else block for block in blocks if reasoning_in(block) is None]
+    named = (without_item_id(block) if holds_item_id(block) else block for block in left)
+    return [block for block in named if block is not None]
+
+
+def calls_of(row: Mapping[str, Any]) -> list[Any]:
+    """Every call of a message: those that could be read, those that could not, and what the class keeps of both."""
+    kept = row["additional_kwargs"].get("tool_calls")
+    raw = kept if isinstance(kept, list) else ()
+    calls = (*(row.get("tool_calls") or ()), *(row.get("invalid_tool_calls") or ()), *raw)
+    return [call for call in calls if isinstance(call, Mapping)]

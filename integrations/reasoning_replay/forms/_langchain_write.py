@@ -17,13 +17,20 @@ from . import PSF, Messages
 from ._carriers import SEALED, STRINGS, THOUGHT
 from ._inline import INLINE, inline_in
 from ._langchain_blocks import (
+    FIELD,
+    IDS,
     ITEM,
+    SIGNATURES,
     THINKING,
+    TOOL_EXTRAS,
+    WIRE,
+    calls_of,
     holds_item_id,
     inline_of,
     is_empty,
     is_item_id,
     is_melted,
+    plainly,
     reasoning_in,
     seals_of,
     without_call,
@@ -32,15 +39,6 @@ from ._langchain_blocks import (
 )
 
 KWARGS = "additional_kwargs"
-WIRE = "reasoning_replay_wire"
-"""What goes on the wire under another key than it stood: wire key → value. Planned messages only, never saved."""
-FIELD = "reasoning_field"
-"""`{"id": key}`: the host's own key for what stands under `reasoning_content`."""
-IDS = "__openai_function_call_ids__"
-"""langchain-openai's map of item ids; the name of the part that stands for every item id of a message."""
-SIGNATURES = "__gemini_function_call_thought_signatures__"
-TOOL_EXTRAS = "reasoning_tool_extras"
-"""A call's id → what a chat host put beside that call (`extra_content`)."""
 _LISTS = ("reasoning_details", "thinking_blocks", "reasoning_items")
 
 
@@ -246,7 +244,9 @@ def _without_ids(copy: _Copy) -> None:
 
 def _plain_calls(copy: _Copy) -> None:
     """Ids of calls without the signature that LiteLLM put into them."""
-    copy.fields["tool_calls"] = [_plain(call) for call in copy.row["tool_calls"]]
+    for name in ("tool_calls", "invalid_tool_calls"):
+        if copy.row.get(name):
+            copy.fields[name] = [_plain(call) for call in copy.row[name]]
     if isinstance(copy.kwargs.get("tool_calls"), list):
         copy.kwargs["tool_calls"] = [_plain(call) for call in copy.kwargs["tool_calls"]]
     if copy.blocks is not None:
@@ -307,6 +307,11 @@ def _block_steps(judged: list[tuple[Part, Act]]) -> list[Step]:
     return [step]
 
 
+def _plain_content(copy: _Copy) -> None:
+    """Nothing of a host's own in a message that is not the assistant's."""
+    copy.blocks = plainly(copy.blocks or ())
+
+
 def _without_copies(copy: _Copy) -> None:
     _without_blocks(copy, only_readable=True)
 
@@ -328,7 +333,7 @@ _SPARE: dict[str, Step] = {
     "refusal": _without_key("refusal"),  # a null one makes langchain-core take v1 for its old format: calls go twice
     "content.melted": _without_calls,
     "content.copy": _without_copies,
-    "content.thinking": _without_blocks,
+    "content.foreign": _plain_content,
 }
 
 
@@ -347,10 +352,8 @@ def _filled(carrier: str, text: str) -> Step:
 
 
 def _plain_ids(row: Mapping[str, Any], edited: Edited) -> dict[str, str]:
-    if "tool_calls" not in edited.changed:
-        return {}
-    pairs = zip(row["tool_calls"], edited["tool_calls"], strict=True)
-    return {old["id"]: new["id"] for old, new in pairs if old is not new}
+    ids = {call.get("id") for call in calls_of(row)} - {call.get("id") for call in calls_of(edited)}
+    return {identity: identity.split(THOUGHT, 1)[0] for identity in ids if identity is not None and THOUGHT in identity}
 
 
 def _with_plain_id(row: Mapping[str, Any], renamed: Mapping[str, str]) -> Mapping[str, Any]:
@@ -377,12 +380,15 @@ def strip(messages: Messages, fill: str | None) -> list[Any]:
         if isinstance(calls, list):
             _without_ids(copy)
             _plain_calls(copy)
-            if len(calls) == 0 and copy.blocks == [] != row["content"]:
+            if calls_of(row) == [] and copy.blocks == [] != row["content"]:
                 continue
             if fill is not None:
                 copy.send("reasoning_content", fill)
-        elif isinstance(row.get("tool_call_id"), str):
-            copy.fields["tool_call_id"] = row["tool_call_id"].split(THOUGHT, 1)[0]
+        else:
+            if copy.blocks is not None:
+                copy.blocks = plainly(copy.blocks)
+            if isinstance(row.get("tool_call_id"), str):
+                copy.fields["tool_call_id"] = row["tool_call_id"].split(THOUGHT, 1)[0]
         out.append(copy.edited(blank=True))
     return out
 

@@ -17,7 +17,7 @@ from .._origin import MARK, from_mark_id, mark_id
 from . import PSF, TURN, Form, Messages, canonical, stated_turn
 from ._carriers import BY_NAME, STRINGS, THOUGHT, part_of
 from ._inline import INLINE, Inline, inline_in
-from ._langchain_blocks import ITEM, inline_of, is_item_id, reasoning_in, seals_of, word_of
+from ._langchain_blocks import ITEM, calls_of, inline_of, is_item_id, is_of_a_host, reasoning_in, seals_of, word_of
 from ._langchain_read import READ, Code, named, names_items, said_in
 from ._langchain_write import IDS, WIRE, Edited, strip, write
 from ._turns import last_start
@@ -26,6 +26,8 @@ KWARGS = "additional_kwargs"
 ROLES = {"human": "user", "ai": "assistant", "AIMessageChunk": "assistant", "HumanMessageChunk": "user"}
 """LangChain's types → roles; a `chat` message says its role itself, any other type is its own role."""
 _RESULTS = frozenset({"tool", "function", "ToolMessageChunk", "FunctionMessageChunk"})
+_CALLS = "invalid_tool_calls"
+"""A field that only the assistant's messages have, whatever a subclass calls its type."""
 MAX_SHAPES = 1024
 _shapes: dict[Any, Message] = {}
 """A cache of what follows from its keys alone; bounded."""
@@ -56,7 +58,7 @@ def view(messages: Messages, starts_turn: StartsTurn | None = None) -> History:
                 if key is not None:
                     _usual[key] = shape
             rows.append(shape)
-        elif ROLES.get(kind) == "assistant":  # type: ignore[arg-type]
+        elif ROLES.get(kind) == "assistant" or _CALLS in row:  # type: ignore[arg-type]
             rows.append(_assistant(index, row))
         else:
             rows.append(_other(row))
@@ -97,6 +99,8 @@ def _usual_key(row: Mapping[str, Any]) -> Any:
         if is_item_id(row["response_metadata"].get("id")):
             return None
         calls = row["tool_calls"]
+        if row[_CALLS] != []:
+            return None
         for call in calls:
             if THOUGHT in call["id"]:
                 return None
@@ -129,19 +133,19 @@ def _without_text(row: Mapping[str, Any]) -> bool:
 def _other(row: Mapping[str, Any]) -> Message:
     """The shape of a message that is not the assistant's; reasoning in it is nobody else's, and never goes."""
     content = row.get("content")
-    held = isinstance(content, list) and any(reasoning_in(block) is not None for block in content)
+    held = isinstance(content, list) and any(map(is_of_a_host, content))
     role = role_of(row)
     if role == "assistant":  # a `chat` message that says so: no class reads reasoning from it, none may send it
         role = "other"
-    return _shape((role, None, (), False, True, ("content.thinking",) if held else (), 0, False))
+    return _shape((role, None, (), False, True, ("content.foreign",) if held else (), 0, False))
 
 
 def _assistant(index: int, row: Mapping[str, Any]) -> Message:
     kwargs, content = row.get(KWARGS), row.get("content")
     if not isinstance(kwargs, Mapping):
         raise HistoryError(f"messages[{index}].{KWARGS}: a {type(kwargs).__name__}; allowed: a dict")
-    calls = row.get("tool_calls")
-    called = calls is not None and len(calls) > 0
+    calls = calls_of(row)
+    called = len(calls) > 0
     codes: list[Code] = []
     for key, value in kwargs.items():
         if key in READ and value is not None:
@@ -150,7 +154,7 @@ def _assistant(index: int, row: Mapping[str, Any]) -> Message:
     codes += said.codes
     if names_items(row, kwargs, content):
         codes.append((IDS, None, "opaque"))
-    if called and any(THOUGHT in call["id"] for call in calls if call.get("id") is not None):  # type: ignore[union-attr]
+    if any(THOUGHT in call["id"] for call in calls if call.get("id") is not None):
         codes.append(("tool_calls.id", None, "opaque"))
     spare = ("function_call", *said.spare) if called and "function_call" in kwargs else said.spare
     visible = called or said.visible
@@ -230,7 +234,7 @@ _PAYLOADS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     INLINE: lambda message: _text_of(inline_in(message["content"])),
     ITEM: _legacy_item,
     IDS: lambda message: f"\0{message.get('id')}",
-    "tool_calls.id": lambda message: f"\0{[call.get('id') for call in message['tool_calls']]}",
+    "tool_calls.id": lambda message: f"\0{[call.get('id') for call in calls_of(message)]}",
 }
 """Carriers of one value that no key of `additional_kwargs` holds as it is."""
 

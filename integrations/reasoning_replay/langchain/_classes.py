@@ -226,9 +226,8 @@ OTHER = Row(
         "client.base_url",
         "_client.base_url",
         "client.meta.endpoint_url",
-        "base_url",
-        "api_base",
-        "endpoint_url",
+        *("base_url", "api_base", "endpoint_url", "endpoint", "url", "server_url", "api_url", "api_endpoint", "host"),
+        *("service_endpoint", "service_url", "host_url", "server", "api_host", "endpoint_name"),
     ),
     models=("model_name", "model", "model_id"),
     facts=_CHAT,
@@ -340,7 +339,13 @@ def _base_url(model: Any, places: tuple[str, ...], *, asynchronous: bool) -> str
         found = _text(_at(model, place))
         if found is not None:
             return found
-    return None
+    return _any_url(model) if places is OTHER.bases else None
+
+
+def _any_url(model: Any) -> str | None:
+    """The first field of a class of nobody's that holds a URL: two instances at two servers must not be one host."""
+    values = (value for value in model.__dict__.values() if isinstance(value, str))
+    return next((value for value in values if value.startswith(("http://", "https://"))), None)
 
 
 def _at(model: Any, place: str) -> Any:

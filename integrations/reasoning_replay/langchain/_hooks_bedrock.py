@@ -10,13 +10,13 @@ from __future__ import annotations
 import base64
 import copy
 from collections.abc import Callable, Generator
-from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 
+from ._closing import closing
 from ._hooks_shared import view_of
-from ._messages import Planned
+from ._messages import planned_of
 
 if TYPE_CHECKING:
     _Chat = Any
@@ -48,8 +48,10 @@ class BedrockHooks(_Chat):
 
 def _planned(model: Any, messages: Any, kwargs: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
     """The model, messages and parameters of one call, with what its plan has made of thinking."""
-    if not isinstance(messages, Planned):
+    planned = planned_of(messages)
+    if planned is None:
         return model, messages, kwargs
+    messages = planned
     messages[:] = map(_for_converse, messages)
     asked = messages.given or {}
     request = asked if messages.plan is None or messages.plan.request is None else messages.plan.request

@@ -9,13 +9,13 @@ melts into its neighbours (langchain-google-genai 4.4.3).
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Generator
-from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 
 from ..forms._langchain_blocks import seals_of
-from ._messages import Planned, confirm_payload
+from ._closing import aclosing, closing
+from ._messages import confirm_payload, planned_of
 
 if TYPE_CHECKING:
     _Chat = Any
@@ -36,7 +36,7 @@ class GeminiHooks(_Chat):
     """For ChatGoogleGenerativeAI."""
 
     def _prepare_request(self, messages: Any, **kwargs: Any) -> dict[str, Any]:
-        if isinstance(messages, Planned):
+        if planned_of(messages) is not None:
             messages = [_with_thoughts(message) for message in messages]
         request: dict[str, Any] = super()._prepare_request(messages, **kwargs)
         return request

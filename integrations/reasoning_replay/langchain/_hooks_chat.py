@@ -8,13 +8,13 @@ call, so that the host's own chunk is at hand when the class gives its reading o
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Generator
-from contextlib import aclosing, closing
 from inspect import signature
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from langchain_core.messages import AIMessage
 
 from ..forms._langchain_write import FIELD
+from ._closing import aclosing, closing
 from ._hooks_shared import TEXT, Last, Tap, keep_chunk, keep_delta, keep_result, replanned, view_of, write_rows
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ Seen with langchain-litellm 0.11.2 and LiteLLM 1.110.2.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
-from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any
 
 from ..forms import PSF, plain
 from ..forms._carriers import PSF_CARRIERS, SEALED, STRINGS
+from ._closing import aclosing, closing
 from ._hooks_shared import (
     LISTS,
     TEXT,
@@ -25,7 +25,7 @@ from ._hooks_shared import (
     view_of,
     write_rows,
 )
-from ._messages import Planned
+from ._messages import planned_of
 
 if TYPE_CHECKING:
     _Chat = Any
@@ -102,6 +102,7 @@ def _noting_later(last: Last, call: Callable[..., Any]) -> Callable[..., Any]:
 
 def _write_fields(rows: list[dict[str, Any]], given: Any) -> None:
     """What stands in LiteLLM's field and its own classes read back; and no mark of the class inside an item."""
+    planned = planned_of(given) is not None
     for row, message in zip(rows, given, strict=False):
         if "reasoning_items" in row:
             row["reasoning_items"] = [
@@ -109,7 +110,7 @@ def _write_fields(rows: list[dict[str, Any]], given: Any) -> None:
             ]
         if "thinking_blocks" in row and row.get("content") == "" and "tool_calls" in row:
             row["content"] = None  # LiteLLM would put a text of its own in place of an empty one
-        fields = message.additional_kwargs.get(PSF) if isinstance(given, Planned) else None
+        fields = message.additional_kwargs.get(PSF) if planned else None
         kept = {key: fields[key] for key in PSF_CARRIERS if key in fields} if isinstance(fields, Mapping) else {}
         if kept:
             row[PSF] = {**row.get(PSF, {}), **kept}

@@ -6,9 +6,9 @@ Its wire messages are one a message (langchain-ollama 1.1.0); whole replies are 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Generator, Mapping
-from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any
 
+from ._closing import aclosing, closing
 from ._hooks_shared import Last, fields_of, keep_delta, replanned, view_of, write_rows
 
 if TYPE_CHECKING:

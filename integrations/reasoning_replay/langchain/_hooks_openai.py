@@ -7,9 +7,9 @@ reply, one a chunk, one what a stream with `response_format` repeats at its end.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Generator
-from contextlib import aclosing, closing
 from typing import Any
 
+from ._closing import aclosing, closing
 from ._hooks_responses import ResponsesHooks, write_items
 from ._hooks_shared import TEXT, forget, keep_chunk, keep_result, view_of, write_request, write_rows
 

@@ -7,12 +7,12 @@ reply of `stream_events(version="v3")` without a summary goes back with an empty
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Generator
-from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any
 
 from ._classes import uses_responses
+from ._closing import aclosing, closing
 from ._hooks_shared import Last, Tap, fields_of, view_of, write_request
-from ._messages import Planned
+from ._messages import planned_of
 
 if TYPE_CHECKING:
     _Chat = Any
@@ -46,7 +46,7 @@ class ResponsesHooks(_Chat):
 
 def write_items(payload: dict[str, Any], given: Any) -> None:
     """What the class has made of the messages, in place: without reasoning where it was given no plan."""
-    if not isinstance(given, Planned):
+    if planned_of(given) is None:
         payload["input"] = [item for item in payload["input"] if item.get("type") != "reasoning"]
     for item in payload["input"]:
         if item.get("type") == "reasoning" and item.get("summary") == _NO_SUMMARY:

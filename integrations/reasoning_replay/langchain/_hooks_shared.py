@@ -14,7 +14,7 @@ from typing import Any, Self
 from ..forms import plain
 from ..forms._carriers import SEALED, STRINGS
 from ..forms._langchain_write import FIELD, TOOL_EXTRAS
-from ._messages import LISTS, Planned, write_wire
+from ._messages import LISTS, planned_of, write_wire
 from ._stream import DELTA
 
 TEXT = "reasoning_content"
@@ -115,13 +115,14 @@ def forget(message: Any) -> None:
 
 def write_rows(rows: list[dict[str, Any]], given: Any) -> None:
     """Writes what the plan kept into the wire's messages; all reasoning goes where the class was given no plan."""
-    write_wire(rows, given if isinstance(given, Planned) else [])
+    write_wire(rows, planned_of(given) or [])
 
 
 def write_request(payload: MutableMapping[str, Any], given: Any, *, beside: str | None = "extra_body") -> None:
     """Writes into a payload what the plan has changed of the request. In place."""
-    if isinstance(given, Planned) and given.plan is not None:
-        apply_request(payload, given.given, given.plan.request, beside=beside)
+    planned = planned_of(given)
+    if planned is not None and planned.plan is not None:
+        apply_request(payload, planned.given, planned.plan.request, beside=beside)
 
 
 def apply_request(
@@ -172,9 +173,10 @@ def replanned(
 
     For classes whose parameters of a call win over their fields. `renamed`: a request's name -> the class's own.
     """
-    if not isinstance(given, Planned) or given.plan is None:
+    messages = planned_of(given)
+    if messages is None or messages.plan is None:
         return model, kwargs
-    asked, planned = given.given, given.plan.request
+    asked, planned = messages.given, messages.plan.request
     if planned is None or asked is None or planned is asked:
         return model, kwargs
     names = renamed or {}

@@ -1,13 +1,11 @@
 """Messages on their way out and back: the plan of a list, what of it is written to the wire, the mark on a reply.
 
-`Planned` is what a chat model's own code is given: an ordinary list of messages that holds only what may go. Since it
-is the plan's own list, a hook deep in a class recognises it and writes to the wire what the class itself cannot send;
-a list that is not planned loses all reasoning there. No state hangs on a model.
+A hook deep in a class recognises the planned list (`_planned`) and writes to the wire what the class itself cannot
+send; a list that is not planned loses all reasoning there. No state hangs on a model.
 """
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable, Mapping, MutableMapping
 from functools import lru_cache
 from typing import Any
@@ -25,6 +23,7 @@ from ..forms._inline import INLINE, with_inline
 from ..forms._langchain_blocks import reasoning_in
 from ..forms._langchain_write import FIELD, TOOL_EXTRAS, WIRE, strip
 from ._classes import Target
+from ._planned import Planned, running_plan
 
 LISTS = ("reasoning_details", "thinking_blocks", "reasoning_items")
 ON_WIRE = frozenset({*STRINGS, *SEALED, *LISTS})
@@ -36,37 +35,6 @@ _CLIENTS = "default_headers"
 _FORM = form_of("langchain")
 _UNPREDICTED, _UNREADABLE = "custom:unpredicted", "custom:unreadable"
 _NOBODY = frozenset({_UNPREDICTED, _UNREADABLE})
-
-
-class Planned(list[BaseMessage]):
-    """Messages that may be sent, and the plan that says why. Not for saving."""
-
-    __slots__ = ("call", "given", "plan")
-
-    def __init__(
-        self, messages: Iterable[BaseMessage], plan: Plan | None, given: Mapping[str, Any] | None = None
-    ) -> None:
-        super().__init__(messages)
-        self.plan = plan
-        """None: somebody below plans, and gets the marks as well."""
-        self.given = given
-        """The request that was planned with; `plan.request` is what became of it."""
-        self.call: Any = None
-        """The call of a wrapped model that they were planned for, if any."""
-
-    def __copy__(self) -> Planned:
-        return self._again(self)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Planned:
-        return self._again(copy.deepcopy(list(self), memo))
-
-    def _again(self, messages: Iterable[BaseMessage]) -> Planned:
-        made = Planned(messages, self.plan, self.given)
-        made.call = self.call
-        return made
-
-    def __reduce__(self) -> tuple[type[list[BaseMessage]], tuple[list[BaseMessage]]]:
-        return list, (list(self),)  # what has left the process is not planned: it loses its reasoning
 
 
 def plan_messages(
@@ -245,9 +213,26 @@ def _chunk(block: Mapping[str, Any], text: str) -> dict[str, Any]:
     return {"type": "thinking", "thinking": [{"type": "text", "text": text}], **seal}
 
 
-def confirm_payload(payload: MutableMapping[str, Any], planned: list[BaseMessage]) -> None:
+def planned_of(messages: list[BaseMessage]) -> Planned | None:
+    """The planned messages that a class's method was given, also in a list of its own making; None for any others.
+
+    A subclass of a user's may put a message before them. Every reply in the list must be one that the running call has
+    planned, the very object, or hold nothing of a host's.
+    """
+    if isinstance(messages, Planned):
+        return messages
+    plan = running_plan()
+    if plan is None:
+        return None
+    own = set(map(id, plan))
+    replies = (each for each in messages if isinstance(each, AIMessage) and id(each) not in own)
+    return plan.again(messages) if all(strip_message(each) is each for each in replies) else None
+
+
+def confirm_payload(payload: MutableMapping[str, Any], given: list[BaseMessage]) -> None:
     """Confirms the plan on the body of an Anthropic request, and applies what its guards change. In place."""
-    if not isinstance(planned, Planned) or planned.plan is None:
+    planned = planned_of(given)
+    if planned is None or planned.plan is None:
         payload["messages"] = form_of("anthropic").strip(payload["messages"], None)
         return
     headers = (planned.given or {}).get(_CLIENTS)  # they may ask for a beta, and stand in no payload
@@ -266,9 +251,25 @@ def mark_reply(message: AIMessage, origin: Origin, known: Known | None = None) -
     """Marks a fresh reply as written by `origin`, if it brought anything of its host's. In place."""
     store = default_store() if known is None else known
     kwargs = message.additional_kwargs
+    if isinstance(kwargs.get(MARK), Fresh):
+        return  # by a wrapped model that this one has handed the call on to: it knows who answered
     kwargs.pop(MARK, None)  # one that came with the reply is somebody else's word
     if _capture.note_parts(message.__dict__, origin, _FORM, store):
-        kwargs[MARK] = to_mark(origin)
+        kwargs[MARK] = fresh_mark(origin)
+
+
+class Fresh(dict[str, Any]):
+    """A mark that this process has just put on a reply; a copy of any kind is a plain dict."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (dict(self),)
+
+
+def fresh_mark(origin: Origin) -> Fresh:
+    """The mark for a reply that has just come."""
+    return Fresh(to_mark(origin))
 
 
 NOTES = frozenset({MARK, TURN, FIELD, TOOL_EXTRAS})
@@ -277,11 +278,12 @@ NOTES = frozenset({MARK, TURN, FIELD, TOOL_EXTRAS})
 
 def without_notes(message: BaseMessage) -> BaseMessage:
     """The message for a class of which nobody knows what it sends of `additional_kwargs`; itself where none is ours."""
-    kwargs = message.additional_kwargs
-    if NOTES.isdisjoint(kwargs):
+    kwargs, told = message.additional_kwargs, message.response_metadata
+    if NOTES.isdisjoint(kwargs) and MARK not in told:
         return message
     left = {key: value for key, value in kwargs.items() if key not in NOTES}
-    return message.model_copy(update={"additional_kwargs": left})
+    rest = {key: value for key, value in told.items() if key != MARK}
+    return message.model_copy(update={"additional_kwargs": left, "response_metadata": rest})
 
 
 def is_marked(message: AIMessage) -> bool:

@@ -8,7 +8,7 @@ since LangChain asks whether a class streams. The policy is configuration; of a 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import aclosing, closing
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, ClassVar, NamedTuple, cast
 
@@ -24,8 +24,10 @@ from .._rules import Policy
 from ..forms import PSF
 from ._callback_below import active_callback
 from ._classes import Target, answered_by, request_of, row_of, target_of
+from ._closing import aclosing, closing
 from ._hooks import mixin_of
-from ._messages import FAULTS, Planned, author_of, hand_over, mark_reply, plan_messages, without_notes
+from ._messages import FAULTS, author_of, hand_over, mark_reply, plan_messages, without_notes
+from ._planned import Planned, each_running, each_running_later, running
 from ._stream import StreamNotes
 from ._told import tell, tell_run
 from ._withheld import restored
@@ -54,7 +56,9 @@ class _Call:
             partial(target_of, model, kwargs, asynchronous=asynchronous),
             lambda: Target(None, "chat", None),
         )
-        given = restored(messages)
+        self.settings = settings
+        outer = messages.call if isinstance(messages, Planned) else None  # another wrapped model's, handed on
+        self.given = given = restored(messages if outer is None else outer.given)
         below = active_callback() if row_of(type(model)).hooks == "litellm" else None
         if below is not None and self.target.url is None:  # a Router: the callback plans for each deployment it tries
             self.messages = Planned(given, None)
@@ -114,9 +118,13 @@ class _Call:
         return row.sealed and (self.target.dialect not in ("chat", "ollama") or row.hooks in ("litellm", "none"))
 
 
-def _call_of(messages: list[BaseMessage]) -> _Call | None:
-    """The call that is planned already: classes call methods of their own, and executors the sync ones."""
-    return messages.call if isinstance(messages, Planned) else None
+def _call_of(model: Any, messages: list[BaseMessage]) -> _Call | None:
+    """The call that is planned already: classes call methods of their own, and executors the sync ones.
+
+    None for the messages of another wrapped model, which has handed its call on to this one.
+    """
+    call: _Call | None = messages.call if isinstance(messages, Planned) else None
+    return call if call is not None and call.settings is model._reasoning_replay else None
 
 
 Method = Callable[..., Any]
@@ -126,8 +134,10 @@ def _generating(inner: Method) -> Method:
     def _generate(
         self: Any, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
     ) -> ChatResult:
-        call = _call_of(messages) or _Call(self, messages, kwargs, run_manager, asynchronous=False)
-        return call.replied(inner(self, call.messages, stop=stop, run_manager=run_manager, **kwargs))
+        call = _call_of(self, messages) or _Call(self, messages, kwargs, run_manager, asynchronous=False)
+        with running(call.messages):
+            result = inner(self, call.messages, stop=stop, run_manager=run_manager, **kwargs)
+        return call.replied(result)
 
     return _generate
 
@@ -136,8 +146,10 @@ def _generating_later(inner: Method) -> Method:
     async def _agenerate(
         self: Any, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
     ) -> ChatResult:
-        call = _call_of(messages) or _Call(self, messages, kwargs, run_manager, asynchronous=True)
-        return call.replied(await inner(self, call.messages, stop=stop, run_manager=run_manager, **kwargs))
+        call = _call_of(self, messages) or _Call(self, messages, kwargs, run_manager, asynchronous=True)
+        with running(call.messages):
+            result = await inner(self, call.messages, stop=stop, run_manager=run_manager, **kwargs)
+        return call.replied(result)
 
     return _agenerate
 
@@ -146,10 +158,10 @@ def _streaming(inner: Method) -> Method:
     def _stream(
         self: Any, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
     ) -> Iterator[ChatGenerationChunk]:
-        call = _call_of(messages) or _Call(self, messages, kwargs, run_manager, asynchronous=False)
+        call = _call_of(self, messages) or _Call(self, messages, kwargs, run_manager, asynchronous=False)
         notes = call.notes()
         with closing(inner(self, call.messages, stop=stop, run_manager=run_manager, **kwargs)) as chunks:
-            for chunk in chunks:
+            for chunk in each_running(call.messages, chunks):
                 yield notes.passes(chunk)
         last = notes.closes()
         if last is not None:
@@ -162,10 +174,10 @@ def _streaming_later(inner: Method) -> Method:
     async def _astream(
         self: Any, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
     ) -> AsyncIterator[ChatGenerationChunk]:
-        call = _call_of(messages) or _Call(self, messages, kwargs, run_manager, asynchronous=True)
+        call = _call_of(self, messages) or _Call(self, messages, kwargs, run_manager, asynchronous=True)
         notes = call.notes()
         async with aclosing(inner(self, call.messages, stop=stop, run_manager=run_manager, **kwargs)) as chunks:
-            async for chunk in chunks:
+            async for chunk in each_running_later(call.messages, chunks):
                 yield notes.passes(chunk)
         last = notes.closes()
         if last is not None:
@@ -191,6 +203,19 @@ def _llm_string(inner: Method) -> Method:
         return f"{inner(self, stop=stop, **kwargs)}---{ours}"
 
     return _get_llm_string
+
+
+def _counting(inner: Method) -> Method:
+    def get_num_tokens_from_messages(self: Any, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> int:
+        """Some classes ask their host, so it gets what it would get in a call."""
+        settings = self._reasoning_replay
+        counted = (
+            self if settings.policy.missing != "raise" else wrap_model(self, replace(settings.policy, missing="host"))
+        )
+        call = _Call(counted, list(messages), {}, None, asynchronous=False)
+        return cast("int", inner(self, call.messages, *args, **kwargs))
+
+    return get_num_tokens_from_messages
 
 
 def _configurable(inner: Method) -> Method:
@@ -222,9 +247,10 @@ def _replaying(kind: type[BaseChatModel]) -> type[BaseChatModel]:
         "__qualname__": kind.__qualname__,
         "__doc__": kind.__doc__,
         "__annotations__": {"_reasoning_replay": Any, _BARE: ClassVar[type]},
-        "_reasoning_replay": PrivateAttr(default=None),
+        "_reasoning_replay": PrivateAttr(default_factory=lambda: Settings(Policy())),
         "__reduce__": _reduce,
         "_get_llm_string": _llm_string(kind._get_llm_string),
+        "get_num_tokens_from_messages": _counting(kind.get_num_tokens_from_messages),
         "configurable_fields": _configurable(kind.configurable_fields),
         _BARE: kind,
         **own,
@@ -249,8 +275,7 @@ def wrap_model(model: BaseChatModel, policy: Policy | None = None, known: Known 
     """A copy of the model that replays reasoning; the model itself where it does so already in that way."""
     settings = Settings(policy or Policy(), known)
     if is_wrapped(model):
-        there = model._reasoning_replay
-        same = there is not None and (policy is None or there == settings)  # None: built anew, from another's fields
+        same = policy is None or model._reasoning_replay == settings
         return model if same else _reclassed(model, type(model), settings)
     return _reclassed(model, _replaying(cast("Any", type(model))), settings)
 

@@ -15,14 +15,14 @@ from langchain_core.outputs import ChatGenerationChunk
 
 from .._faults import fail_closed
 from .._known import Known
-from .._origin import MARK, Origin, from_mark, to_mark
+from .._origin import MARK, Origin, from_mark
 from .._report import Report
 from ..forms import PSF
 from ..forms._chat_stream import ChatStream
 from ..forms._inline import inline_in
 from ..forms._langchain_blocks import is_item_id, reasoning_in
 from ..forms._langchain_write import FIELD, IDS, SIGNATURES, TOOL_EXTRAS
-from ._messages import LISTS, ON_WIRE, mark_reply
+from ._messages import LISTS, ON_WIRE, Fresh, fresh_mark, mark_reply
 from ._told import tell
 
 DELTA = "reasoning_replay_delta"
@@ -65,7 +65,7 @@ class StreamNotes:
         self._chunks: list[AIMessageChunk] = []
         self._raw: ChatStream | None = None
         self._front = ""
-        self._found = self._marked = self._complete = False
+        self._found = self._marked = self._complete = self._inner = False
 
     def passes(self, generation: ChatGenerationChunk) -> ChatGenerationChunk:
         """The chunk as it goes to the caller: the same object, with what is to be on it."""
@@ -80,12 +80,15 @@ class StreamNotes:
             whole = from_mark(_fields(message).get(MARK)) is not None  # our LiteLLM callback gives the lists once more
             self._raw = ChatStream(0) if whole or self._raw is None else self._raw
             self._raw.feed({"choices": [{"index": 0, "delta": delta}]})
-        message.additional_kwargs.pop(MARK, None)  # one that came with the reply is somebody else's word
+        if isinstance(message.additional_kwargs.get(MARK), Fresh):
+            self._inner = True  # a wrapped model that this one has handed the call on to knows who answers
+        else:
+            message.additional_kwargs.pop(MARK, None)  # one that came with the reply is somebody else's word
         self._chunks.append(message)
         found = _holds_reasoning(message) or self._begins_with_tags(message)
         self._found = self._found or found or delta is not None
-        if found and not self._later and self._origin is not None and not self._marked:
-            message.additional_kwargs[MARK] = to_mark(self._origin)
+        if found and not self._later and self._origin is not None and not self._marked and not self._inner:
+            message.additional_kwargs[MARK] = fresh_mark(self._origin)
             self._marked = True
         if not self._complete and _ends(generation):
             self._finish(message)
@@ -111,11 +114,11 @@ class StreamNotes:
             extras = {call.get("id"): call[EXTRA] for call in whole.get("tool_calls") or () if EXTRA in call}
             if extras:
                 message.additional_kwargs[TOOL_EXTRAS] = extras
-        if not self._found or self._marked:
+        if not self._found or self._marked or self._inner:
             return
         origin = self._origin if self._answered is None else self._answered(_sum(self._chunks))
         if origin is not None:
-            message.additional_kwargs[MARK] = to_mark(origin)
+            message.additional_kwargs[MARK] = fresh_mark(origin)
             self._origin, self._marked = origin, True
 
     def closes(self) -> ChatGenerationChunk | None:
