@@ -239,15 +239,30 @@ def without_item_id(block: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def is_of_a_host(block: object) -> bool:
-    """Whether a block holds reasoning, something sealed or the name of an item: in a message that nobody wrote so."""
-    return reasoning_in(block) is not None or len(seals_of(block)) > 0 or holds_item_id(block)
+    """Whether a block, or one inside it, holds reasoning, something sealed or the name of an item.
+
+    For messages that are not the assistant's, where nobody but a quotation can have put it.
+    """
+    found = reasoning_in(block) is not None or len(seals_of(block)) > 0 or holds_item_id(block)
+    return found or any(map(is_of_a_host, _inner(block)))
 
 
 def plainly(blocks: Sequence[Any]) -> list[Any]:
     """Blocks with all that is taken out which `is_of_a_host` finds."""
-    left = [without_seals(block) if seals_of(block) else block for block in blocks if reasoning_in(block) is None]
-    named = (without_item_id(block) if holds_item_id(block) else block for block in left)
-    return [block for block in named if block is not None]
+    left: list[Any] = []
+    for block in blocks:
+        if reasoning_in(block) is None:
+            bare = without_seals(block) if seals_of(block) else block
+            named = without_item_id(bare) if holds_item_id(bare) else bare
+            inner = _inner(named)
+            left += [{**named, "content": plainly(inner)} if any(map(is_of_a_host, inner)) else named] if named else []
+    return left
+
+
+def _inner(block: Any) -> list[Any]:
+    """The blocks inside a block: of a tool's result in the Anthropic form."""
+    inside = block.get("content") if isinstance(block, Mapping) else None
+    return inside if isinstance(inside, list) else []
 
 
 def calls_of(row: Mapping[str, Any]) -> list[Any]:

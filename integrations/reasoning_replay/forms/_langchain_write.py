@@ -64,7 +64,7 @@ class _Copy:
 
     def __init__(self, row: Mapping[str, Any]) -> None:
         self.row = row
-        self.kwargs: dict[str, Any] = dict(row.get(KWARGS) or {})
+        self.kwargs: dict[str, Any] = {key: value for key, value in (row.get(KWARGS) or {}).items() if key != WIRE}
         self.blocks: list[Any] | None = list(row["content"]) if isinstance(row["content"], list) else None
         self.first: list[Any] = []
         """Blocks to stand before all others."""
@@ -330,6 +330,7 @@ def _without_calls(copy: _Copy) -> None:
 
 _SPARE: dict[str, Step] = {
     "function_call": _without_key("function_call"),
+    WIRE: _ignore,
     "refusal": _without_key("refusal"),  # a null one makes langchain-core take v1 for its old format: calls go twice
     "content.melted": _without_calls,
     "content.copy": _without_copies,
@@ -352,8 +353,12 @@ def _filled(carrier: str, text: str) -> Step:
 
 
 def _plain_ids(row: Mapping[str, Any], edited: Edited) -> dict[str, str]:
-    ids = {call.get("id") for call in calls_of(row)} - {call.get("id") for call in calls_of(edited)}
-    return {identity: identity.split(THOUGHT, 1)[0] for identity in ids if identity is not None and THOUGHT in identity}
+    ids = [call.get("id") for call in calls_of(row)]
+    if calls_of(row) == calls_of(edited):
+        return {}
+    return {
+        identity: identity.split(THOUGHT, 1)[0] for identity in ids if isinstance(identity, str) and THOUGHT in identity
+    }
 
 
 def _with_plain_id(row: Mapping[str, Any], renamed: Mapping[str, str]) -> Mapping[str, Any]:

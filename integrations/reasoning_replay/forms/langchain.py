@@ -14,7 +14,7 @@ from typing import Any
 
 from .._history import History, HistoryError, Message, Part, StartsTurn
 from .._origin import MARK, from_mark_id, mark_id
-from . import PSF, TURN, Form, Messages, canonical, stated_turn
+from . import PSF, TURN, Form, Messages, canonical
 from ._carriers import BY_NAME, STRINGS, THOUGHT, part_of
 from ._inline import INLINE, Inline, inline_in
 from ._langchain_blocks import ITEM, calls_of, inline_of, is_item_id, is_of_a_host, reasoning_in, seals_of, word_of
@@ -28,6 +28,8 @@ ROLES = {"human": "user", "ai": "assistant", "AIMessageChunk": "assistant", "Hum
 _RESULTS = frozenset({"tool", "function", "ToolMessageChunk", "FunctionMessageChunk"})
 _CALLS = "invalid_tool_calls"
 """A field that only the assistant's messages have, whatever a subclass calls its type."""
+_NEVER = ("function_call", WIRE)
+"""Keys that never go on a wire: a call that stands in `tool_calls` as well, and what an earlier plan put there."""
 MAX_SHAPES = 1024
 _shapes: dict[Any, Message] = {}
 """A cache of what follows from its keys alone; bounded."""
@@ -92,7 +94,14 @@ def _usual_key(row: Mapping[str, Any]) -> Any:
         text, note = kwargs["reasoning_content"], kwargs[MARK]
         if content.__class__ is not str or text.__class__ is not str or not _USUAL_KEYS.issuperset(kwargs):
             return None
-        if text == "" or text.isspace() or len(note) != 2 or note["v"] != 1 or is_item_id(row["id"]):
+        if (
+            text == ""
+            or text.isspace()
+            or note["id"].__class__ is not str
+            or len(note) != 2
+            or note["v"] != 1
+            or is_item_id(row["id"])
+        ):
             return None
         if inline_in(content) is not None:
             return None
@@ -115,8 +124,10 @@ _usual: dict[Any, Message] = {}
 
 
 def _stated(index: int, row: Mapping[str, Any], starts_turn: StartsTurn | None) -> bool | None:
-    said = stated_turn(index, {TURN: row.get(KWARGS, {}).get(TURN)}, None)
-    return said if said is not None or starts_turn is None else starts_turn(row)
+    said = row.get(KWARGS, {}).get(TURN)
+    if isinstance(said, bool):
+        return said
+    return None if starts_turn is None else starts_turn(row)  # a counter of the app's own may stand under that key
 
 
 def _is_result(row: Mapping[str, Any]) -> bool:
@@ -154,9 +165,9 @@ def _assistant(index: int, row: Mapping[str, Any]) -> Message:
     codes += said.codes
     if names_items(row, kwargs, content):
         codes.append((IDS, None, "opaque"))
-    if any(THOUGHT in call["id"] for call in calls if call.get("id") is not None):
+    if any(THOUGHT in call["id"] for call in calls if isinstance(call.get("id"), str)):
         codes.append(("tool_calls.id", None, "opaque"))
-    spare = ("function_call", *said.spare) if called and "function_call" in kwargs else said.spare
+    spare = (*(key for key in _NEVER if key in kwargs and (called or key == WIRE)), *said.spare)
     visible = called or said.visible
     return _shape(("assistant", _identity(kwargs), tuple(codes), called, visible, spare, said.lead, content == []))
 
@@ -164,7 +175,8 @@ def _assistant(index: int, row: Mapping[str, Any]) -> Message:
 def _identity(kwargs: Mapping[str, Any]) -> str | None:
     """The id of our mark, else of the one that our LiteLLM callback has put into LiteLLM's field."""
     identity = mark_id(kwargs.get(MARK))
-    return mark_id((kwargs[PSF] or {}).get(MARK)) if identity is None and PSF in kwargs else identity
+    fields = kwargs.get(PSF) if identity is None else None
+    return mark_id(fields.get(MARK)) if isinstance(fields, Mapping) else identity
 
 
 def _shape(facts: tuple[Any, ...]) -> Message:

@@ -261,6 +261,8 @@ def target_of(model: Any, kwargs: Mapping[str, Any], *, asynchronous: bool = Fal
     responses = row.bases is _OPENAI and uses_responses(model, kwargs)
     places = row.bases[::-1] if responses else row.bases
     moved = _moved(row.moves, kwargs, getattr(model, "model_kwargs", None)) if row.moves is not None else None
+    if row is OTHER:
+        moved = next((str(kwargs[name]) for name in ("base_url", "api_base", "server_url") if kwargs.get(name)), None)
     url = moved or _base_url(model, places, asynchronous=asynchronous)
     return Target(
         url or custom_host(type(model).__name__),

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from .._faults import fail_closed
 from ..forms import PSF, plain
 from ..forms._carriers import PSF_CARRIERS, SEALED, STRINGS
 from ._closing import aclosing, closing
@@ -25,7 +26,7 @@ from ._hooks_shared import (
     view_of,
     write_rows,
 )
-from ._messages import planned_of
+from ._messages import FAULTS, planned_of
 
 if TYPE_CHECKING:
     _Chat = Any
@@ -48,11 +49,13 @@ class LiteLLMHooks(_Chat):
 
     def _generate(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
         view, kwargs, last = _watching(self, messages, kwargs)
-        return _kept_result(super(LiteLLMHooks, view)._generate(messages, *args, **kwargs), last.chunk)
+        result = super(LiteLLMHooks, view)._generate(messages, *args, **kwargs)
+        return fail_closed(FAULTS, lambda: _kept_result(result, last.chunk), lambda: result)
 
     async def _agenerate(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
         view, kwargs, last = _watching(self, messages, kwargs)
-        return _kept_result(await super(LiteLLMHooks, view)._agenerate(messages, *args, **kwargs), last.chunk)
+        result = await super(LiteLLMHooks, view)._agenerate(messages, *args, **kwargs)
+        return fail_closed(FAULTS, lambda: _kept_result(result, last.chunk), lambda: result)
 
     def _stream(self, messages: Any, *args: Any, **kwargs: Any) -> Generator[Any]:
         view, kwargs, last = _watching(self, messages, kwargs)
@@ -139,6 +142,11 @@ def _keep_raw(message: Any, raw: Mapping[str, Any]) -> None:
 
 
 def _kept_chunk(generation: Any, chunk: Any, deployments: list[Any]) -> Any:
+    """`_noted_chunk`, or the chunk as it is where that fails."""
+    return fail_closed(FAULTS, lambda: _noted_chunk(generation, chunk, deployments), lambda: generation)
+
+
+def _noted_chunk(generation: Any, chunk: Any, deployments: list[Any]) -> Any:
     """The chunk with what the class has dropped; and the name of the deployment where it is no more the first one.
 
     LangChain joins the two names into one that no deployment has: such a reply is nobody's.

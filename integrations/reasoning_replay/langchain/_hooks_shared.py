@@ -11,10 +11,11 @@ import copy
 from collections.abc import Callable, Mapping, MutableMapping
 from typing import Any, Self
 
+from .._faults import fail_closed
 from ..forms import plain
 from ..forms._carriers import SEALED, STRINGS
 from ..forms._langchain_write import FIELD, TOOL_EXTRAS
-from ._messages import LISTS, planned_of, write_wire
+from ._messages import FAULTS, LISTS, planned_of, write_wire
 from ._stream import DELTA
 
 TEXT = "reasoning_content"
@@ -44,11 +45,18 @@ def choices_of(reply: Any) -> list[Any]:
 
 def keep_reply(message: Any, raw: Any) -> None:
     """Puts into a reply's message what the class has dropped of the host's one. In place."""
+    fail_closed(FAULTS, lambda: _keep_reply(message, raw), lambda: None)
+
+
+def _keep_reply(message: Any, raw: Any) -> None:
     found, kwargs = fields_of(raw), message.additional_kwargs
     _keep_text(kwargs, found)
     for key in _WHOLE:
         if kwargs.get(key) is None and found.get(key) is not None:
-            kwargs[key] = [plain(item) for item in found[key]] if key in LISTS else found[key]
+            if key not in LISTS:
+                kwargs[key] = found[key]
+            elif isinstance(found[key], list):
+                kwargs[key] = [plain(item) for item in found[key]]
     extras = {call["id"]: call["extra_content"] for call in _sealed_calls(found) if "id" in call}
     if extras:
         kwargs[TOOL_EXTRAS] = extras
@@ -63,6 +71,10 @@ def keep_result(result: Any, reply: Any) -> Any:
 
 def keep_delta(message: Any, raw: Any) -> None:
     """Puts into a chunk what the class has dropped of the host's delta, and takes out what merging would corrupt."""
+    fail_closed(FAULTS, lambda: _keep_delta(message, raw), lambda: None)
+
+
+def _keep_delta(message: Any, raw: Any) -> None:
     found, kwargs = fields_of(raw), message.additional_kwargs
     _keep_text(kwargs, found)
     rest = {key: found[key] for key in _WHOLE if found.get(key) is not None}

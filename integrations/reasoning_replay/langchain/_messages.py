@@ -22,6 +22,7 @@ from ..forms._carriers import SEALED, STRINGS
 from ..forms._inline import INLINE, with_inline
 from ..forms._langchain_blocks import reasoning_in
 from ..forms._langchain_write import FIELD, TOOL_EXTRAS, WIRE, strip
+from ._callback_below import active_callback
 from ._classes import Target
 from ._planned import Planned, running_plan
 
@@ -258,6 +259,13 @@ def mark_reply(message: AIMessage, origin: Origin, known: Known | None = None) -
         kwargs[MARK] = fresh_mark(origin)
 
 
+def forget_forged(message: AIMessage) -> None:
+    """Takes a mark out of LiteLLM's field where no callback of ours is below: a host has put it there. In place."""
+    fields = message.additional_kwargs.get(PSF)
+    if isinstance(fields, Mapping) and MARK in fields and active_callback() is None:
+        message.additional_kwargs[PSF] = {key: value for key, value in fields.items() if key != MARK}
+
+
 class Fresh(dict[str, Any]):
     """A mark that this process has just put on a reply; a copy of any kind is a plain dict."""
 
@@ -272,7 +280,7 @@ def fresh_mark(origin: Origin) -> Fresh:
     return Fresh(to_mark(origin))
 
 
-NOTES = frozenset({MARK, TURN, FIELD, TOOL_EXTRAS})
+NOTES = frozenset({MARK, TURN, FIELD, TOOL_EXTRAS, WIRE})
 """Keys of `additional_kwargs` that are ours, and mean nothing to a host."""
 
 
@@ -299,7 +307,7 @@ def hand_over(plan: Plan, known: Known | None) -> None:
         store.note(digest(payload), plan.origin)
 
 
-def strip_message(message: AIMessage) -> AIMessage:
+def strip_message(message: BaseMessage) -> BaseMessage:
     """The message without any reasoning, ids of items and marks; itself where it has none."""
     fields = message.__dict__
     row = strip([fields], None)

@@ -23,10 +23,10 @@ from .._origin import MARK, Origin, from_mark
 from .._rules import Policy
 from ..forms import PSF
 from ._callback_below import active_callback
-from ._classes import Target, answered_by, request_of, row_of, target_of
+from ._classes import OTHER, Target, answered_by, request_of, row_of, target_of
 from ._closing import aclosing, closing
 from ._hooks import mixin_of
-from ._messages import FAULTS, author_of, hand_over, mark_reply, plan_messages, without_notes
+from ._messages import FAULTS, author_of, forget_forged, hand_over, mark_reply, plan_messages, without_notes
 from ._planned import Planned, each_running, each_running_later, running
 from ._stream import StreamNotes
 from ._told import tell, tell_run
@@ -95,6 +95,7 @@ class _Call:
         return result
 
     def _reply(self, message: AIMessage) -> None:
+        forget_forged(message)
         origin = self.origin(message)
         if origin is not None:
             mark_reply(message, origin, self.known)
@@ -197,7 +198,8 @@ _METHODS: dict[str, Callable[[Method], Method]] = {
 def _llm_string(inner: Method) -> Method:
     def _get_llm_string(self: Any, stop: list[str] | None = None, **kwargs: Any) -> str:
         """Another key than the bare model's: its cached answers have neither reasoning nor mark."""
-        target, policy = target_of(self, kwargs), self._reasoning_replay.policy
+        policy = self._reasoning_replay.policy
+        target = fail_closed(FAULTS, partial(target_of, self, kwargs), lambda: Target(None, "chat", None))
         chosen = (policy.unknown_origin, policy.missing, policy.window, policy.sealed)
         ours = f"reasoning-replay:{target.url}|{target.model}|{chosen}"
         return f"{inner(self, stop=stop, **kwargs)}---{ours}"
@@ -209,9 +211,9 @@ def _counting(inner: Method) -> Method:
     def get_num_tokens_from_messages(self: Any, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> int:
         """Some classes ask their host, so it gets what it would get in a call."""
         settings = self._reasoning_replay
-        counted = (
-            self if settings.policy.missing != "raise" else wrap_model(self, replace(settings.policy, missing="host"))
-        )
+        raises = settings.policy.missing == "raise"  # there is nothing to raise for: the messages are only counted
+        policy = replace(settings.policy, missing="host") if raises else settings.policy
+        counted = wrap_model(self, policy, settings.known)
         call = _Call(counted, list(messages), {}, None, asynchronous=False)
         return cast("int", inner(self, call.messages, *args, **kwargs))
 
@@ -277,7 +279,24 @@ def wrap_model(model: BaseChatModel, policy: Policy | None = None, known: Known 
     if is_wrapped(model):
         same = policy is None or model._reasoning_replay == settings
         return model if same else _reclassed(model, type(model), settings)
-    return _reclassed(model, _replaying(cast("Any", type(model))), settings)
+    return _reclassed(_with_models_wrapped(model, policy), _replaying(cast("Any", type(model))), settings)
+
+
+def _with_models_wrapped(model: BaseChatModel, policy: Policy | None) -> BaseChatModel:
+    """A class that nobody knows may hand its calls on to models that it holds: those are wrapped too, and mark."""
+    if row_of(type(model)) is not OTHER:
+        return model
+    found = {name: _models_in(value, policy) for name, value in model.__dict__.items()}
+    changed = {name: value for name, value in found.items() if value is not model.__dict__[name]}
+    return model.model_copy(update=changed) if changed else model
+
+
+def _models_in(value: Any, policy: Policy | None) -> Any:
+    if isinstance(value, BaseChatModel):
+        return wrap_model(value, policy)
+    if isinstance(value, (list, tuple)) and any(isinstance(each, BaseChatModel) for each in value):
+        return type(value)(_models_in(each, policy) for each in value)
+    return value
 
 
 def _reclassed(model: BaseChatModel, kind: type, settings: Settings | None) -> BaseChatModel:

@@ -22,7 +22,7 @@ from ..forms._chat_stream import ChatStream
 from ..forms._inline import inline_in
 from ..forms._langchain_blocks import is_item_id, reasoning_in
 from ..forms._langchain_write import FIELD, IDS, SIGNATURES, TOOL_EXTRAS
-from ._messages import LISTS, ON_WIRE, Fresh, fresh_mark, mark_reply
+from ._messages import LISTS, ON_WIRE, Fresh, forget_forged, fresh_mark, mark_reply
 from ._told import tell
 
 DELTA = "reasoning_replay_delta"
@@ -75,6 +75,7 @@ class StreamNotes:
         return generation
 
     def _note(self, generation: ChatGenerationChunk, message: AIMessageChunk) -> None:
+        forget_forged(message)
         delta = message.additional_kwargs.pop(DELTA, None)
         if delta is not None:
             whole = from_mark(_fields(message).get(MARK)) is not None  # our LiteLLM callback gives the lists once more

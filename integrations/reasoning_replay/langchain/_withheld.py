@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage
 
-from ..forms._carriers import THOUGHT
 from ._messages import strip_message
 
 WITHHELD = "reasoning_replay_withheld"
@@ -79,9 +78,8 @@ def _stripped(message: BaseMessage) -> BaseMessage:
         left = strip_message(message)
         kept = left.additional_kwargs
         return left if left is message or kept is not message.additional_kwargs else _copied(left)
-    if isinstance(message, ToolMessage) and THOUGHT in message.tool_call_id:
-        return _copied(message, tool_call_id=message.tool_call_id.split(THOUGHT, 1)[0])
-    return message
+    left = strip_message(message)
+    return left if left is message else _copied(left)
 
 
 def _copied(message: BaseMessage, **changes: Any) -> BaseMessage:
