@@ -351,3 +351,18 @@ def test_turn_notes_reach_no_wire_and_are_heeded(mode, strict_hosts, install):
         assert b'"turn"' not in host.last.raw
         assert [] == host.lost() + host.refusals
         reasoning_replay.litellm.ReasoningReplay._installed.uninstall()
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_a_conversation_that_is_to_be_compacted_goes_without_marks_and_with_its_own(mode, strict_hosts, install):
+    host, other = strict_hosts("openai-responses"), strict_hosts("azure-responses")
+    install(host, other)
+    items = [QUESTION]
+    append_items(items, RESPOND["sync"](host, items))
+    for at in (host, other):
+        named = {**target(at), "input": items, "max_retries": 0}
+        with pytest.raises(litellm.exceptions.NotFoundError):  # a strict host has no such address; what it got counts
+            run(litellm.acompact_responses(**named)) if mode == "async" else litellm.compact_responses(**named)
+    assert [] != canaries_in(host.last.raw.decode())
+    assert [] == canaries_in(other.last.raw.decode())
+    assert not host.saw_mark

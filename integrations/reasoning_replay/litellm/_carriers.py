@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from .._origin import Dialect
 
 CHAT_CALLS = frozenset({"completion", "acompletion"})
-RESPONSES_CALLS = frozenset({"responses", "aresponses"})
+RESPONSES_CALLS = frozenset({"responses", "aresponses", "compact_responses", "acompact_responses"})
 MESSAGES_CALLS = frozenset({"anthropic_messages"})
 COVERED = CHAT_CALLS | RESPONSES_CALLS | MESSAGES_CALLS
 """LiteLLM's names of the calls that this integration looks at; it leaves every other one untouched."""

@@ -100,6 +100,12 @@ ENTRY_PATCHES = (
         dialect="responses",
     ),
     Patch(
+        f"{_HTTP}.compact_response_api_handler",
+        "requests to compact a conversation",
+        _sends(RESPONSES),
+        takes("input", "response_api_optional_request_params", "responses_api_provider_config", "litellm_params"),
+    ),
+    Patch(
         f"{_HTTP}.anthropic_messages_handler",
         "requests of anthropic.messages",
         _sends(MESSAGES),
