@@ -41,10 +41,13 @@ class Row:
     gap: bool = True
     """Whether its own goes back into a turn that another host went on with. Claude does not think again in such a turn."""
 
-    @property
-    def available(self) -> bool:
-        """Whether those who judge for the host are installed."""
-        return all(find_spec(name) is not None for name in JUDGES[self.kind].needs)
+    streams_with: tuple[str, ...] = ()
+    """What LiteLLM imports for its streams besides."""
+
+    def available(self, mode: str) -> bool:
+        """Whether those who judge for the host are installed, and what a mode needs."""
+        needs = (*JUDGES[self.kind].needs, *(self.streams_with if "stream" in mode else ()))
+        return all(find_spec(name) is not None for name in needs)
 
     def named(self, url: str) -> dict[str, Any]:
         """What names the host in a call."""
@@ -101,7 +104,7 @@ RESPONSES = (
 """`litellm.responses`; LiteLLM makes chat of a call to those below xAI."""
 
 MESSAGES = (
-    row("anthropic", "anthropic/", more=MANUAL, gap=False),
+    row("anthropic", "anthropic/", more=MANUAL, gap=False, streams_with=("fastapi",)),
     row("moonshot", "moonshot/", more=MANUAL),
     row("groq", "groq/", more=MANUAL),
     row("cerebras", "cerebras/", more=MANUAL),

@@ -20,7 +20,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -291,9 +291,11 @@ def _turns(pair: Pair, home: StrictHost, away: StrictHost, story: Story) -> None
 # The whole ------------------------------------------------------------------------------------------------------------
 
 
-def pairs(entry: Entry, only: Sequence[str] = (), sample: int | None = None) -> dict[Row, list[Row]]:
+def pairs(
+    entry: Entry, only: Sequence[str] = (), sample: int | None = None, mode: str = "sync"
+) -> dict[Row, list[Row]]:
     """Source -> targets. A sample gives each source so many targets, spread so that every target is met."""
-    rows = [row for row in entry.rows if row.available and (not only or row.name in only)]
+    rows = [row for row in entry.rows if row.available(mode) and (not only or row.name in only)]
     size = len(rows)
     found = {}
     order = sorted(range(1, size), key=lambda shift: shift * 7 % size)
@@ -360,9 +362,16 @@ def main() -> int:
     runs = [(name, mode) for name in asked.entry for mode in ENTRIES[name].modes if mode in asked.mode]
     with ProcessPoolExecutor(asked.jobs, mp_context=get_context("spawn"), initializer=quiet) as pool:
         futures = [
-            pool.submit(run, n, m, pairs(ENTRIES[n], asked.only, asked.sample), replay=asked.what == "after")
+            pool.submit(run, n, m, pairs(ENTRIES[n], asked.only, asked.sample, m), replay=asked.what == "after")
             for n, m in runs
         ]
+        for future in as_completed(futures):
+            done = future.result()
+            print(
+                f"{done.entry} {done.mode}: {done.calls} calls, {len(done.failures)} failures",
+                file=sys.stderr,
+                flush=True,
+            )
         results = [future.result() for future in futures]
     print(told(results))
     return 1 if any(result.failures for result in results) else 0

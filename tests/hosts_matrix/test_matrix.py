@@ -19,9 +19,27 @@ SAMPLED = (
 WHOLE = [(name, mode) for name, entry in ENTRIES.items() for mode in entry.modes]
 
 
+GOOGLE = {"gemini", "vertex"}
+KNOWN = {
+    "LiteLLM's azure_ai takes `reasoning_content` out, and the required key goes with an empty text": lambda f: (
+        f.what == matrix.LOST and f.detail.startswith("at azure deepseek")
+    ),
+    "a reply of Gemini leaves `images: []` on LiteLLM's message, which closed schemas refuse": lambda f: (
+        f.what == matrix.REFUSED
+        and {f.source, f.target} & GOOGLE
+        and ("images" in f.detail or "Extra inputs are not permitted" in f.detail)
+    ),
+    "the signature on the text of a streamed answer does not go back to Gemini": lambda f: (
+        f.what == matrix.LOST and "stream" in f.way and f.detail.startswith(("at gemini", "at vertex"))
+    ),
+}
+"""What is not mended yet: why -> whether a failure is that one."""
+
+
 def clean(result, *kinds):
-    """No failure of these kinds; they are told one a line, without reasoning."""
-    return [f"{f.what} | {f.source} -> {f.target} | {f.way} | {f.detail}" for f in result.of(*kinds)]
+    """No failure of these kinds but the known ones; they are told one a line, without reasoning."""
+    unknown = [f for f in result.of(*kinds) if not any(is_it(f) for is_it in KNOWN.values())]
+    return [f"{f.what} | {f.source} -> {f.target} | {f.way} | {f.detail}" for f in unknown]
 
 
 def test_every_strict_host_that_litellm_can_call_is_in_the_table():
@@ -40,7 +58,7 @@ def sample(request):
     """Another neighbour in each mode, so that a run meets several targets of each source."""
     name, mode = request.param
     at = ENTRIES[name].modes.index(mode)
-    chosen = matrix.pairs(ENTRIES[name], sample=at + 1)
+    chosen = matrix.pairs(ENTRIES[name], sample=at + 1, mode=mode)
     return matrix.run(name, mode, {here: targets[at:] for here, targets in chosen.items()})
 
 
@@ -51,8 +69,9 @@ def test_in_the_sample_nothing_is_wrong_on_the_wire(kind, sample):
 
 @pytest.fixture(scope="module")
 def bare():
-    """LiteLLM without us."""
-    return matrix.run("completion", "sync", matrix.pairs(ENTRIES["completion"], sample=1), replay=False)
+    """LiteLLM without us, at a few hosts for speed."""
+    only = ("deepseek", "groq", "anthropic", "openrouter", "mistral")
+    return matrix.run("completion", "sync", matrix.pairs(ENTRIES["completion"], only), replay=False)
 
 
 @pytest.mark.leaks("LiteLLM as it is, to prove that the matrix sees it")
@@ -64,10 +83,22 @@ def test_without_us_a_sample_like_it_fails(kind, bare):
 @pytest.fixture(scope="module", params=WHOLE, ids=" ".join)
 def whole(request):
     name, mode = request.param
-    return matrix.run(name, mode, matrix.pairs(ENTRIES[name]))
+    return matrix.run(name, mode, matrix.pairs(ENTRIES[name], mode=mode))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", matrix.KINDS)
 def test_in_the_whole_matrix_nothing_is_wrong_on_the_wire(kind, whole):
     assert [] == clean(whole, kind)
+
+
+MENDED_WHEN_CLEAN = ("azure deepseek", "groq", "vertex", "unknown")
+"""Hosts at which every known failure shows."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("why", KNOWN)
+def test_what_is_known_is_not_mended_yet(why):
+    chosen = matrix.pairs(ENTRIES["completion"], MENDED_WHEN_CLEAN)
+    found = [f for mode in ("sync", "stream") for f in matrix.run("completion", mode, chosen).failures]
+    assert any(KNOWN[why](f) for f in found), "it is mended: take its row out of KNOWN"
