@@ -158,8 +158,8 @@ def test_ollamas_types_find_no_thinking_in_another_hosts_history():
 
 def test_xais_message_has_no_place_for_what_other_hosts_write():
     """Its gRPC API alone takes reasoning back in a chat; over HTTP our rule sends none."""
-    chat_pb2 = pytest.importorskip("xai_sdk.proto.chat_pb2", exc_type=ImportError)
-    known = set(chat_pb2.Message.DESCRIPTOR.fields_by_name)
+    chat = pytest.importorskip("xai_sdk.chat", exc_type=ImportError)
+    known = set(chat.chat_pb2.Message.DESCRIPTOR.fields_by_name)
     assert {"reasoning_content", "encrypted_content"} <= known
     assert not known & {"reasoning", "thinking", "thinking_blocks", "reasoning_details", "signature"}
     messages = sent(conversation(), "https://api.x.ai/v1", "grok-4.3")
