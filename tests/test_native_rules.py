@@ -110,6 +110,26 @@ class TestPairs:
         assert foreign_bytes([program.host, other.host]) == []
 
 
+OPENAI = Origin("api.openai.com", dialect="responses", model="gpt-5.4")
+
+
+def at_openai(*items):
+    plan = prepare([USER, *capture([*items], OPENAI), USER], host=OPENAI.host, dialect="responses", model=OPENAI.model)
+    return plan.messages[1:-1]
+
+
+def test_a_compaction_stands_for_the_reasoning_before_it():
+    said = {"type": "message", "id": "msg_1", "role": "assistant", "content": [{"type": "output_text", "text": "x"}]}
+    items = [{"type": "compaction", "id": "cmp_1", "encrypted_content": "gAAAAA"}, said]
+    assert at_openai(*items) == items
+    assert at_openai(said) == [{key: value for key, value in said.items() if key != "id"}]
+
+
+def test_a_call_without_its_reasoning_loses_its_id_and_no_signature():
+    call = {"type": "function_call", "id": "fc_1", "call_id": "call_1__thought__abc", "name": "f", "arguments": "{}"}
+    assert at_openai(call) == [{key: value for key, value in call.items() if key != "id"}]
+
+
 def test_a_summary_that_a_client_left_out_is_there_again(program):
     run = program.reply()
     (called,) = of_type(run, "function_call")
@@ -212,6 +232,12 @@ class TestCachePoints:
         _, _, plan = self.sent(strict_hosts, lambda thought, rest: [*rest, thought, self.POINT], **fields)
         kinds = [next(iter(block)) for block in plan.messages[1]["content"]]
         assert kinds[-3:] == ["toolUse", "cachePoint", "reasoningContent"]
+
+    def test_no_reasoning_takes_it(self, strict_hosts):
+        _, _, plan = self.sent(strict_hosts, lambda thought, rest: [thought, self.POINT, thought, *rest])
+        kinds = [next(iter(block)) for block in plan.messages[1]["content"]]
+        assert kinds[:2] == ["reasoningContent", "reasoningContent"]
+        assert kinds[3] == "cachePoint"
 
     def test_where_there_is_nothing_it_goes(self, strict_hosts):
         _, _, plan = self.sent(strict_hosts, lambda thought, rest: [thought, self.POINT])

@@ -174,6 +174,22 @@ class TestFamily:
         )
         assert reasons(plan) == ["foreign"]
 
+    @pytest.mark.parametrize("policy", [None, FAMILY])
+    def test_nor_do_its_own_dialects_share_anything(self, policy):
+        message = {"role": "assistant", "content": "Well.", "thinking_blocks": [thinking()]}
+        marked = capture(message, Origin("gw.corp.example", dialect="bedrock", model="claude-opus-4-6"), form="litellm")
+        plan = prepare(
+            [user(), marked, user()],
+            host="gw.corp.example",
+            dialect="anthropic",
+            model="claude-opus-4-6",
+            hint="anthropic",
+            form="litellm",
+            request=ADAPTIVE,
+            policy=policy,
+        )
+        assert reasons(plan) == ["sealed"]
+
 
 class TestLooks:
     """What a seal looks like takes a chance away, and never gives one."""

@@ -239,7 +239,9 @@ def holds_key(choice: Choice, policy: Policy | None = None) -> Callable[[str], b
 
 def dialects_of(choice: Choice) -> frozenset[str]:
     """The dialects of the family whose sealed parts may go to the target; none where the policy does not ask for it."""
-    family = choice.rule.family if choice.host.matches(choice.name) else None
+    family = choice.rule.family
+    if family is None or not choice.host.matches(choice.name):
+        return frozenset()
     return frozenset(rule.dialect for file in choice.family for rule in file.rules if rule.family == family)
 
 
