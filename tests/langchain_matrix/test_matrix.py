@@ -122,7 +122,20 @@ def test_every_configuration_gets_its_own_back_in_every_other_way_to_call_it(way
     assert clean(matrix.own("after", room, matrix.wrapped(room), [way]), *matrix.KINDS) == ""
 
 
-@pytest.mark.parametrize("configuration", available(among=MORE), ids=lambda c: c.name)
+KNOWN = {
+    "openai at mistral": "a stream's thinking goes back in the fragments that it came in, not as one chunk",
+    "litellm openrouter": "LiteLLM's stream drops deltas that bring reasoning_details alone (is_chunk_non_empty)",
+}
+"""Pairs whose own replay is not whole yet, and why. Strict: a pair that heals must leave the table."""
+
+
+def _more():
+    for c in available(among=MORE):
+        marks = [pytest.mark.xfail(reason=KNOWN[c.name], strict=True)] if c.name in KNOWN else []
+        yield pytest.param(c, id=c.name, marks=marks)
+
+
+@pytest.mark.parametrize("configuration", _more())
 def test_more_pairs_of_class_and_host_get_their_own_back_in_every_shape(configuration):
     with matrix.room([configuration]) as where:
         result = matrix.own("after", where, matrix.wrapped(where), SHAPES)
