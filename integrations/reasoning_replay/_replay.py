@@ -337,7 +337,7 @@ def prepare_origin_safely(
     hint: str | None,
     **options: Any,
 ) -> Plan:
-    """`prepare_safely` for an integration that keeps its targets as origins; `path` is that of the URL that is called."""
+    """`prepare_safely` for an integration that keeps its targets as origins; `path` is that of the called URL."""
     return fail_closed(
         target.host,
         lambda: _prepare_for(messages, target, path, form=form, request=request, hint=hint, **options),

@@ -13,8 +13,19 @@ from .._history import HistoryError
 from . import PSF, shape_value
 from ._carriers import BY_NAME, PSF_CARRIERS, SEALED, STRINGS, codes_of
 from ._inline import INLINE, inline_in
-from ._langchain_blocks import ITEM, holds_item_id, inline_of, is_item_id, is_melted, reasoning_in, seals_of
-from ._langchain_write import FIELD, IDS, SIGNATURES, TOOL_EXTRAS
+from ._langchain_blocks import (
+    FIELD,
+    IDS,
+    ITEM,
+    SIGNATURES,
+    TOOL_EXTRAS,
+    holds_item_id,
+    inline_of,
+    is_item_id,
+    is_melted,
+    reasoning_in,
+    seals_of,
+)
 
 Code = tuple[str, int | None, str]
 """Carrier, place in it, and what stands there, as `_carriers` names it."""

@@ -396,6 +396,3 @@ def strip(messages: Messages, fill: str | None) -> list[Any]:
                 copy.fields["tool_call_id"] = row["tool_call_id"].split(THOUGHT, 1)[0]
         out.append(copy.edited(blank=True))
     return out
-
-
-__all__ = ["FIELD", "IDS", "SIGNATURES", "TOOL_EXTRAS", "WIRE", "Edited", "strip", "write"]

@@ -17,9 +17,20 @@ from .._origin import MARK, from_mark_id, mark_id
 from . import PSF, TURN, Form, Messages, canonical
 from ._carriers import BY_NAME, STRINGS, THOUGHT, part_of
 from ._inline import INLINE, Inline, inline_in
-from ._langchain_blocks import ITEM, calls_of, inline_of, is_item_id, is_of_a_host, reasoning_in, seals_of, word_of
+from ._langchain_blocks import (
+    IDS,
+    ITEM,
+    WIRE,
+    calls_of,
+    inline_of,
+    is_item_id,
+    is_of_a_host,
+    reasoning_in,
+    seals_of,
+    word_of,
+)
 from ._langchain_read import READ, Code, named, names_items, said_in
-from ._langchain_write import IDS, WIRE, Edited, strip, write
+from ._langchain_write import Edited, strip, write
 from ._turns import last_start
 
 KWARGS = "additional_kwargs"

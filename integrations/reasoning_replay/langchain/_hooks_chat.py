@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from langchain_core.messages import AIMessage
 
-from ..forms._langchain_write import FIELD
+from ..forms._langchain_blocks import FIELD
 from ._closing import aclosing, closing
 from ._hooks_shared import TEXT, Last, Tap, keep_chunk, keep_delta, keep_result, replanned, view_of, write_rows
 

@@ -20,8 +20,8 @@ from .._rules import Policy
 from ..forms import PSF, TURN, digest, form_of
 from ..forms._carriers import SEALED, STRINGS
 from ..forms._inline import INLINE, with_inline
-from ..forms._langchain_blocks import reasoning_in
-from ..forms._langchain_write import FIELD, TOOL_EXTRAS, WIRE, strip
+from ..forms._langchain_blocks import FIELD, TOOL_EXTRAS, WIRE, reasoning_in
+from ..forms._langchain_write import strip
 from ._callback_below import active_callback
 from ._classes import Target
 from ._planned import Planned, running_plan

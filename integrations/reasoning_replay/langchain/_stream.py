@@ -20,8 +20,7 @@ from .._report import Report
 from ..forms import PSF
 from ..forms._chat_stream import ChatStream
 from ..forms._inline import inline_in
-from ..forms._langchain_blocks import is_item_id, reasoning_in
-from ..forms._langchain_write import FIELD, IDS, SIGNATURES, TOOL_EXTRAS
+from ..forms._langchain_blocks import FIELD, IDS, SIGNATURES, TOOL_EXTRAS, is_item_id, reasoning_in
 from ._messages import LISTS, ON_WIRE, Fresh, forget_forged, fresh_mark, mark_reply
 from ._told import tell
 

@@ -25,7 +25,7 @@ from .._known import Known, first_time
 from .._origin import Dialect, Origin
 from .._policy import Policy
 from ..forms._carriers import STRINGS
-from ..forms._langchain_write import WIRE
+from ..forms._langchain_blocks import WIRE
 from ._classes import Target, request_of, row_of, target_of
 from ._messages import NOTES, author_of, is_marked, mark_reply, origin_of, plan_messages, strip_message
 from ._model import is_wrapped
