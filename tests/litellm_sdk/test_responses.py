@@ -4,6 +4,7 @@ import json
 from contextlib import suppress
 from itertools import permutations
 
+import httpx
 import litellm
 import pytest
 
@@ -294,7 +295,7 @@ def _until_it_breaks(mode, host):
         async for event in await litellm.aresponses(**named):
             events.append(event)
 
-    with suppress(litellm.exceptions.APIError, litellm.exceptions.MidStreamFallbackError):
+    with suppress(litellm.exceptions.APIError, litellm.exceptions.MidStreamFallbackError, httpx.TransportError):
         if mode == "stream":
             events += _each(litellm.responses(**named), events)
         else:
