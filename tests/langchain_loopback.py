@@ -76,7 +76,12 @@ def _bedrock(host, body):
 
 def _ollama(host):
     for delta in host.deltas:
-        yield {"model": "m", "created_at": "2026-01-01T00:00:00Z", "message": {"role": "assistant", "content": "", **delta}, "done": False}
+        yield {
+            "model": "m",
+            "created_at": "2026-01-01T00:00:00Z",
+            "message": {"role": "assistant", "content": "", **delta},
+            "done": False,
+        }
     end = {"done": True, "done_reason": "stop", "message": {"role": "assistant", "content": ""}}
     yield {"model": "m", "created_at": "2026-01-01T00:00:00Z", **end}
 
