@@ -226,14 +226,19 @@ def taken(mutants: list[Mutant], folder: _Folder) -> Iterator[Mutant]:
 
 def loads(folder: _Folder, mutant: Mutant) -> bool:
     """Whether the files can be read with a change, and say something else then: an absent window is inherited."""
-    before = hosts.builtin()
+    before = windows()
     folder.put(mutant.file, mutant.text)
     try:
-        return hosts.builtin() != before
+        return windows() != before
     except RuleError:
         return False
     finally:
         folder.put(mutant.file, None)
+
+
+def windows() -> list[str]:
+    """The window of every rule, resolved."""
+    return [rule.window for host in hosts.builtin() for rule in host.rules]
 
 
 def main() -> int:
