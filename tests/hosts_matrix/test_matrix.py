@@ -29,8 +29,8 @@ KNOWN = {
         and {f.source, f.target} & GOOGLE
         and ("images" in f.detail or "Extra inputs are not permitted" in f.detail)
     ),
-    "the signature on the text of a streamed answer does not go back to Gemini": lambda f: (
-        f.what == matrix.LOST and "stream" in f.way and f.detail.startswith(("at gemini", "at vertex"))
+    "the signature on the text of an answer does not go back to Gemini": lambda f: (
+        f.what == matrix.LOST and f.detail.startswith(("at gemini", "at vertex"))
     ),
 }
 """What is not mended yet: why -> whether a failure is that one."""
