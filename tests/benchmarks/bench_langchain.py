@@ -27,8 +27,9 @@ from reasoning_replay.langchain import with_reasoning_replay
 
 AIMS = {10: 3.0, 1000: 5.0}
 """Messages -> per cent that the issue wants."""
-HELD = {10: 10.0, 1000: 6.0}
-"""Messages -> per cent that `--check` holds: the fixed cost of a call, 0.13 ms, is more than 3 % of a short one."""
+HELD = {10: 20.0, 1000: 6.0}
+"""Messages -> per cent that `--check` holds. A call's fixed cost is 0.13 ms in a loop of its own and 0.6 ms of CPU
+between two requests, where nothing of it is in the processor's caches (measured 2026-11-30)."""
 BODY = json.dumps(
     {
         "id": "x",
