@@ -17,7 +17,7 @@ from langchain_deepseek import ChatDeepSeek
 from langchain_openai import ChatOpenAI
 from pydantic import Field
 
-from reasoning_replay import MissingReasoning, Origin, Policy, adopt
+from reasoning_replay import MemoryStore, MissingReasoning, Origin, Policy, adopt
 from reasoning_replay.langchain import _messages, _model, report_of, with_reasoning_replay
 from reasoning_replay.langchain._model import bare, is_wrapped, wrap_model
 
@@ -145,6 +145,13 @@ class TestAnyOtherChatModel:
         assert reply.additional_kwargs["reasoning_content"] == "ab"
         assert adopt([reply], Origin("elsewhere.example"), form="langchain")[0] is reply
         assert report_of(reply) is not None
+
+    @pytest.mark.parametrize("how", ["invoke", "stream"])
+    def test_what_a_reply_brought_is_noted_for_histories_that_lose_the_mark(self, how):
+        known, pieces = MemoryStore(), [AIMessageChunk("", additional_kwargs={"reasoning_content": "R"})]
+        kind, replies = (Streams, pieces) if how == "stream" else (Echo, [thought()])
+        list(getattr(wrap_model(kind(replies=replies), known=known), how)("go"))
+        assert len(known) == 1
 
 
 class TestFaults:

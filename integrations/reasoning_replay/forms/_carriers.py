@@ -57,6 +57,17 @@ def text_of(value: object) -> str:
     return ""
 
 
+def chunk_of(text: str, **more: Any) -> dict[str, Any]:
+    """A thinking chunk as Mistral writes it."""
+    return {"type": "thinking", "thinking": [{"type": "text", "text": text}], **more}
+
+
+def with_chunk(text: str, content: Any) -> list[Any]:
+    """The content with readable text as a thinking chunk in front (`closed`: it is complete)."""
+    rest = content if isinstance(content, list) else [{"type": "text", "text": content}] if content else []
+    return [chunk_of(text, closed=True), *rest]
+
+
 def _signature(block: Mapping[str, Any]) -> str | None:
     signature = block.get("signature")
     return signature if isinstance(signature, str) and len(signature) else None

@@ -13,7 +13,16 @@ from typing import Any, NamedTuple
 from .._decision import Act, Decision, Zone
 from .._history import History, Message
 from . import LAYOUT, PSF, Messages, plain
-from ._carriers import BY_NAME, LISTS, THOUGHT, block_code, without_extras, without_fields, without_signature
+from ._carriers import (
+    BY_NAME,
+    LISTS,
+    THOUGHT,
+    block_code,
+    with_chunk,
+    without_extras,
+    without_fields,
+    without_signature,
+)
 from ._inline import INLINE, inline_in, with_inline
 
 Step = Callable[[Mapping[str, Any], dict[str, Any]], None]
@@ -129,13 +138,10 @@ def _as_string(name: str, items: list[int], target: str) -> Step:
 
 
 def _as_chunk(source: str, target: str) -> Step:
-    """Readable text as a thinking chunk before the text, as Mistral writes it (`closed`: it is complete)."""
+    """Readable text as a thinking chunk before the text."""
 
     def step(message: Mapping[str, Any], copy: dict[str, Any]) -> None:
-        chunk = {"type": "thinking", "thinking": [{"type": "text", "text": message[source]}], "closed": True}
-        content = copy.get("content")
-        rest = content if isinstance(content, list) else [{"type": "text", "text": content}] if content else []
-        copy["content"] = [chunk, *rest]
+        copy["content"] = with_chunk(message[source], copy.get("content"))
 
     return step
 

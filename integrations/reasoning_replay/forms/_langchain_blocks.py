@@ -16,6 +16,9 @@ from ._carriers import text_of
 from ._envelopes import id_inside, inside
 from ._inline import Inline, inline_in
 
+KWARGS = "additional_kwargs"
+LISTS = ("reasoning_details", "thinking_blocks", "reasoning_items")
+"""Keys of `additional_kwargs` that hold a list of pieces."""
 WIRE = "reasoning_replay_wire"
 """What goes on the wire under another key than it stood: wire key → value. Planned messages only, never saved."""
 FIELD = "reasoning_field"
@@ -267,7 +270,7 @@ def _inner(block: Any) -> list[Any]:
 
 def calls_of(row: Mapping[str, Any]) -> list[Any]:
     """Every call of a message: those that could be read, those that could not, and what the class keeps of both."""
-    kept = row["additional_kwargs"].get("tool_calls")
+    kept = row[KWARGS].get("tool_calls")
     raw = kept if isinstance(kept, list) else ()
     calls = (*(row.get("tool_calls") or ()), *(row.get("invalid_tool_calls") or ()), *raw)
     return [call for call in calls if isinstance(call, Mapping)]

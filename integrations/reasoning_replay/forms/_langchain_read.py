@@ -17,6 +17,7 @@ from ._langchain_blocks import (
     FIELD,
     IDS,
     ITEM,
+    LISTS,
     SIGNATURES,
     TOOL_EXTRAS,
     holds_item_id,
@@ -60,7 +61,7 @@ def _read_fields(key: str, value: Any, kwargs: Mapping[str, Any]) -> list[Code]:
 READ: dict[str, Callable[[str, Any, Mapping[str, Any]], list[Code]]] = {
     **dict.fromkeys(STRINGS, _read_text),
     **dict.fromkeys((*SEALED, SIGNATURES, TOOL_EXTRAS), _read_sealed),
-    **dict.fromkeys(("reasoning_details", "thinking_blocks", "reasoning_items"), _read_list),
+    **dict.fromkeys(LISTS, _read_list),
     PSF: _read_fields,
 }
 """Key of `additional_kwargs` → the parts that its value holds."""

@@ -20,6 +20,8 @@ from ._langchain_blocks import (
     FIELD,
     IDS,
     ITEM,
+    KWARGS,
+    LISTS,
     SIGNATURES,
     THINKING,
     TOOL_EXTRAS,
@@ -37,9 +39,6 @@ from ._langchain_blocks import (
     without_item_id,
     without_seals,
 )
-
-KWARGS = "additional_kwargs"
-_LISTS = ("reasoning_details", "thinking_blocks", "reasoning_items")
 
 
 class Edited(dict[str, Any]):
@@ -125,7 +124,7 @@ def _steps_for(shape: Message, decision: Decision) -> tuple[Step, ...] | None:
     judged = list(zip(shape.parts, decision.acts, strict=True))
     steps: list[Step] = [
         *(step for part, act in judged if part.item is None for step in _single(part, act)),
-        *(step for name in _LISTS for step in _list_steps(name, judged)),
+        *(step for name in LISTS for step in _list_steps(name, judged)),
         *(
             _without_tags(part.item)
             for part, act in judged
@@ -212,7 +211,7 @@ def _without_field(name: str) -> Step:
     """A field of LiteLLM's; its other copies of reasoning go with it."""
 
     def step(copy: _Copy) -> None:
-        gone = {name, *STRINGS, *_LISTS, *SEALED}
+        gone = {name, *STRINGS, *LISTS, *SEALED}
         copy.kwargs[PSF] = {key: value for key, value in copy.kwargs[PSF].items() if key not in gone}
 
     return step
@@ -353,12 +352,11 @@ def _filled(carrier: str, text: str) -> Step:
 
 
 def _plain_ids(row: Mapping[str, Any], edited: Edited) -> dict[str, str]:
-    ids = [call.get("id") for call in calls_of(row)]
-    if calls_of(row) == calls_of(edited):
+    calls = calls_of(row)
+    if calls == calls_of(edited):
         return {}
-    return {
-        identity: identity.split(THOUGHT, 1)[0] for identity in ids if isinstance(identity, str) and THOUGHT in identity
-    }
+    ids = (call["id"] for call in calls if isinstance(call.get("id"), str))
+    return {identity: identity.split(THOUGHT, 1)[0] for identity in ids if THOUGHT in identity}
 
 
 def _with_plain_id(row: Mapping[str, Any], renamed: Mapping[str, str]) -> Mapping[str, Any]:
@@ -371,7 +369,7 @@ def strip(messages: Messages, fill: str | None) -> list[Any]:
     out: list[Any] = []
     for row in messages:
         copy = _Copy(row)
-        for key in (*STRINGS, *SEALED, *_LISTS, SIGNATURES, TOOL_EXTRAS, FIELD, MARK, PSF, WIRE):
+        for key in (*STRINGS, *SEALED, *LISTS, SIGNATURES, TOOL_EXTRAS, FIELD, MARK, PSF, WIRE):
             copy.kwargs.pop(key, None)
         if isinstance(row.get("tool_calls"), list):
             copy.fields["content"] = _said(row["content"])

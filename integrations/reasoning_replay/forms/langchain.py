@@ -20,6 +20,7 @@ from ._inline import INLINE, Inline, inline_in
 from ._langchain_blocks import (
     IDS,
     ITEM,
+    KWARGS,
     WIRE,
     calls_of,
     inline_of,
@@ -33,7 +34,6 @@ from ._langchain_read import READ, Code, named, names_items, said_in
 from ._langchain_write import Edited, strip, write
 from ._turns import last_start
 
-KWARGS = "additional_kwargs"
 ROLES = {"human": "user", "ai": "assistant", "AIMessageChunk": "assistant", "HumanMessageChunk": "user"}
 """LangChain's types → roles; a `chat` message says its role itself, any other type is its own role."""
 _RESULTS = frozenset({"tool", "function", "ToolMessageChunk", "FunctionMessageChunk"})

@@ -14,8 +14,8 @@ from typing import Any, Self
 from .._faults import fail_closed
 from ..forms import plain
 from ..forms._carriers import SEALED, STRINGS
-from ..forms._langchain_blocks import FIELD, TOOL_EXTRAS
-from ._messages import FAULTS, LISTS, planned_of, write_wire
+from ..forms._langchain_blocks import FIELD, LISTS, TOOL_EXTRAS
+from ._messages import FAULTS, planned_of, write_wire
 from ._stream import DELTA
 
 TEXT = "reasoning_content"

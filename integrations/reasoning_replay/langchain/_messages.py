@@ -18,18 +18,17 @@ from .._origin import MARK, Origin, OriginError, path_of, to_mark
 from .._plan import Plan
 from .._rules import Policy
 from ..forms import PSF, TURN, digest, form_of
-from ..forms._carriers import SEALED, STRINGS
+from ..forms._carriers import SEALED, STRINGS, chunk_of, with_chunk
 from ..forms._inline import INLINE, with_inline
-from ..forms._langchain_blocks import FIELD, TOOL_EXTRAS, WIRE, reasoning_in
+from ..forms._langchain_blocks import FIELD, LISTS, THINKING, TOOL_EXTRAS, WIRE, reasoning_in
+from ..forms._langchain_read import named
 from ..forms._langchain_write import strip
 from ._callback_below import active_callback
 from ._classes import Target
 from ._planned import Planned, running_plan
 
-LISTS = ("reasoning_details", "thinking_blocks", "reasoning_items")
 ON_WIRE = frozenset({*STRINGS, *SEALED, *LISTS})
 """Keys of a chat host's assistant message that hold reasoning."""
-_CHUNKS = "content.thinking"
 FAULTS = "langchain"
 """What a fault of this integration is told under, where no host is known."""
 _CLIENTS = "default_headers"
@@ -137,12 +136,10 @@ def _put(row: dict[str, Any], message: AIMessage, kwargs: Mapping[str, Any]) -> 
     for key, value in kwargs.items():
         if key not in ON_WIRE or value is None:
             continue
-        if key == "reasoning_content" and FIELD in kwargs:
-            row[kwargs[FIELD]["id"]] = value
-        elif key == "thinking_blocks":
+        if key == "thinking_blocks":
             row[key] = [_plain(item) for item in value]
         elif key not in STRINGS or isinstance(value, str):
-            row[key] = value
+            row[named(key, kwargs)] = value
     if WIRE in kwargs:
         _put_elsewhere(row, kwargs[WIRE])
     extras = kwargs.get(TOOL_EXTRAS)
@@ -194,24 +191,17 @@ def _put_chunks(row: dict[str, Any], content: list[Any]) -> None:
 def _put_elsewhere(row: dict[str, Any], wire: Mapping[str, Any]) -> None:
     """What goes under another key than it stood."""
     for key, value in wire.items():
-        if key == _CHUNKS:
-            _put_first(row, value)
+        if key == THINKING:
+            row["content"] = with_chunk(value, row.get("content"))
         elif key == INLINE:
             row["content"] = with_inline(value, row.get("content") or "")
         else:
             row[key] = value
 
 
-def _put_first(row: dict[str, Any], text: str) -> None:
-    """Readable text as a thinking chunk before the text, as Mistral writes it (`closed`: it is complete)."""
-    content = row.get("content")
-    rest = content if isinstance(content, list) else [{"type": "text", "text": content}] if content else []
-    row["content"] = [{"type": "thinking", "thinking": [{"type": "text", "text": text}], "closed": True}, *rest]
-
-
 def _chunk(block: Mapping[str, Any], text: str) -> dict[str, Any]:
     seal = {key: block[key] for key in ("signature", "closed") if block.get(key) is not None}
-    return {"type": "thinking", "thinking": [{"type": "text", "text": text}], **seal}
+    return chunk_of(text, **seal)
 
 
 def planned_of(messages: list[BaseMessage]) -> Planned | None:
@@ -250,13 +240,17 @@ def confirm_payload(payload: MutableMapping[str, Any], given: list[BaseMessage])
 
 def mark_reply(message: AIMessage, origin: Origin, known: Known | None = None) -> None:
     """Marks a fresh reply as written by `origin`, if it brought anything of its host's. In place."""
-    store = default_store() if known is None else known
     kwargs = message.additional_kwargs
     if isinstance(kwargs.get(MARK), Fresh):
         return  # by a wrapped model that this one has handed the call on to: it knows who answered
     kwargs.pop(MARK, None)  # one that came with the reply is somebody else's word
-    if _capture.note_parts(message.__dict__, origin, _FORM, store):
+    if note_reply(message, origin, known):
         kwargs[MARK] = fresh_mark(origin)
+
+
+def note_reply(message: AIMessage, origin: Origin, known: Known | None = None) -> bool:
+    """Notes in the store what a fresh reply brought of its host's; whether that was anything."""
+    return _capture.note_parts(message.__dict__, origin, _FORM, default_store() if known is None else known)
 
 
 def forget_forged(message: AIMessage) -> None:

@@ -20,6 +20,7 @@ from pydantic import PrivateAttr
 from .._faults import fail_closed
 from .._known import Known
 from .._origin import MARK, Origin, from_mark
+from .._report import Report
 from .._rules import Policy
 from ..forms import PSF
 from ._callback_below import active_callback
@@ -51,15 +52,12 @@ class _Call:
         settings: Settings = model._reasoning_replay
         self.model = model
         self.known = settings.known
-        self.target = fail_closed(
-            FAULTS,
-            partial(target_of, model, kwargs, asynchronous=asynchronous),
-            lambda: Target(None, "chat", None),
-        )
+        self.row = row_of(type(model))
+        self.target = _target(model, kwargs, asynchronous=asynchronous)
         self.settings = settings
         outer = messages.call if isinstance(messages, Planned) else None  # another wrapped model's, handed on
         self.given = given = restored(messages if outer is None else outer.given)
-        below = active_callback() if row_of(type(model)).hooks == "litellm" else None
+        below = active_callback() if self.row.hooks == "litellm" else None
         if below is not None and self.target.url is None:  # a Router: the callback plans for each deployment it tries
             self.messages = Planned(given, None)
         else:
@@ -67,15 +65,18 @@ class _Call:
             self.messages = plan_messages(
                 given, target=self.target, request=request, policy=settings.policy, known=settings.known
             )
-        if not row_of(type(model)).safe:
+        if not self.row.safe:
             self.messages[:] = map(without_notes, self.messages)
         self.messages.call = self
         plan = self.messages.plan
-        self.report = None if plan is None else plan.report
-        if self.report is not None:
-            tell_run(run, self.report)
-        if below is not None and plan is not None:
-            hand_over(plan, below.known)
+        if plan is not None:
+            tell_run(run, plan.report)
+            if below is not None:
+                hand_over(plan, below.known)
+
+    def report(self) -> Report | None:
+        """The report as it stands: what is confirmed on a class's finished payload comes after the plan."""
+        return None if self.messages.plan is None else self.messages.plan.report
 
     def origin(self, message: AIMessage) -> Origin | None:
         """Who wrote this reply; None where nobody says."""
@@ -99,12 +100,13 @@ class _Call:
         origin = self.origin(message)
         if origin is not None:
             mark_reply(message, origin, self.known)
-        if self.messages.plan is not None:
-            tell(message, self.messages.plan.report)
+        report = self.report()
+        if report is not None:
+            tell(message, report)
 
     def notes(self) -> StreamNotes:
         """For the chunks of this call's stream."""
-        by_itself = self.target.url is not None and row_of(type(self.model)).hooks != "litellm"
+        by_itself = self.target.url is not None and self.row.hooks != "litellm"
         return StreamNotes(
             author_of(self.target),
             later=self._sealed_in_pieces(),
@@ -115,8 +117,14 @@ class _Call:
 
     def _sealed_in_pieces(self) -> bool:
         """Whether a stream that is broken off can hold half of something sealed: hooks let chat hosts' out whole."""
-        row = row_of(type(self.model))
-        return row.sealed and (self.target.dialect not in ("chat", "ollama") or row.hooks in ("litellm", "none"))
+        in_content = self.target.dialect not in ("chat", "ollama") or self.row.hooks in ("litellm", "none")
+        return self.row.sealed and in_content
+
+
+def _target(model: Any, kwargs: Mapping[str, Any], *, asynchronous: bool = False) -> Target:
+    """Where a call goes; nowhere that is known, where that cannot be read."""
+    found = partial(target_of, model, kwargs, asynchronous=asynchronous)
+    return fail_closed(FAULTS, found, lambda: Target(None, "chat", None))
 
 
 def _call_of(model: Any, messages: list[BaseMessage]) -> _Call | None:
@@ -199,7 +207,7 @@ def _llm_string(inner: Method) -> Method:
     def _get_llm_string(self: Any, stop: list[str] | None = None, **kwargs: Any) -> str:
         """Another key than the bare model's: its cached answers have neither reasoning nor mark."""
         policy = self._reasoning_replay.policy
-        target = fail_closed(FAULTS, partial(target_of, self, kwargs), lambda: Target(None, "chat", None))
+        target = _target(self, kwargs)
         chosen = (policy.unknown_origin, policy.missing, policy.window, policy.sealed)
         ours = f"reasoning-replay:{target.url}|{target.model}|{chosen}"
         return f"{inner(self, stop=stop, **kwargs)}---{ours}"

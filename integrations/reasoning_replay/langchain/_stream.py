@@ -20,8 +20,8 @@ from .._report import Report
 from ..forms import PSF
 from ..forms._chat_stream import ChatStream
 from ..forms._inline import inline_in
-from ..forms._langchain_blocks import FIELD, IDS, SIGNATURES, TOOL_EXTRAS, is_item_id, reasoning_in
-from ._messages import LISTS, ON_WIRE, Fresh, forget_forged, fresh_mark, mark_reply
+from ..forms._langchain_blocks import FIELD, IDS, LISTS, SIGNATURES, TOOL_EXTRAS, is_item_id, reasoning_in
+from ._messages import ON_WIRE, Fresh, forget_forged, fresh_mark, note_reply
 from ._told import tell
 
 DELTA = "reasoning_replay_delta"
@@ -42,7 +42,7 @@ class StreamNotes:
         origin: Origin | None,
         *,
         later: bool,
-        report: Report | None = None,
+        report: Callable[[], Report | None] = lambda: None,
         known: Known | None = None,
         answered: Callable[[AIMessage], Origin | None] | None = None,
     ) -> None:
@@ -51,7 +51,7 @@ class StreamNotes:
         Args:
             origin: who is called; None where only the whole reply can tell (`answered`), or nobody can: then no mark.
             later: mark the last chunk, not the first with reasoning: half of something sealed may be in between.
-            report: to be told on the chunk that ends the reply.
+            report: asked for what is told on the chunk that ends the reply.
             known: the store that notes the payloads.
             answered: asked for the origin once the reply is whole.
         """
@@ -105,8 +105,9 @@ class StreamNotes:
         self._complete = True
         if message.content == "" and any(isinstance(chunk.content, list) for chunk in self._chunks):
             message.content = []  # a chunk with a mark and no blocks would count as a block of empty text (v3)
-        if self._report is not None:
-            tell(message, self._report)
+        report = self._report()
+        if report is not None:
+            tell(message, report)
         if self._raw is not None:
             self._raw.feed({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
             whole = self._raw.result() or {}
@@ -133,7 +134,7 @@ class StreamNotes:
             last = ChatGenerationChunk(message=message)
         if self._marked and self._origin is not None:
             origin = self._origin
-            fail_closed(self._host, lambda: mark_reply(_sum(self._chunks), origin, self._known), lambda: None)
+            fail_closed(self._host, lambda: note_reply(_sum(self._chunks), origin, self._known), lambda: False)
         return last
 
 
