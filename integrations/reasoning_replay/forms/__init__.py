@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 from .._decision import Zone
 from .._history import History, HistoryError, Message, Part, StartsTurn
+from .._origin import MARK
 
 PSF = "provider_specific_fields"
 """LiteLLM's field for what no standard key holds; the mark lives in it."""
@@ -135,6 +136,16 @@ def listed(messages: object) -> list[Mapping[str, Any]]:
     return rows
 
 
+def unmarked(holder: Mapping[str, Any]) -> dict[str, Any]:
+    """A block or an item without a mark that came with a reply: that is somebody else's word."""
+    fields = holder.get(PSF)
+    if not isinstance(fields, Mapping) or MARK not in fields:
+        return dict(holder)
+    rest = {key: value for key, value in fields.items() if key != MARK}
+    bare = {key: value for key, value in holder.items() if key != PSF}
+    return {**bare, PSF: rest} if rest else bare
+
+
 def given_back(form: Form, messages: Any, rows: list[Mapping[str, Any]], out: list[Any]) -> list[Any]:
     """Planned rows as what the caller gave: the very same list where nothing changed, every other message shared."""
     if out is rows and isinstance(messages, list):
@@ -207,5 +218,6 @@ __all__ = [
     "shape_value",
     "size_of",
     "stated_turn",
+    "unmarked",
     "wrong_type",
 ]

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 from .._decision import Act, Decision, Zone, decided
 from .._history import History, HistoryError, Message, Part, StartsTurn
-from .._origin import MARK, from_mark_id, mark_id
+from .._origin import MARK, mark_id
 from . import TURN, Messages, canonical, plain, stated_turn, wrong_type
-from ._carriers import part_of
+from ._carriers import part_of, under_mark
 from ._turns import last_start
 
 THINKING = "content.thinking"
@@ -116,16 +116,13 @@ def _shape(form: Blocks, role: str, message: Mapping[str, Any], blocks: list[Any
     spare += [_ODD] if odd else []
     if role != "assistant":
         return role, False, True, (), tuple(spare)
-    parts = [part_of(carrier, item, code) for item, (carrier, code) in codes]
-    identity = mark_id(message.get(MARK))
-    origin = from_mark_id(identity) if identity is not None else None
-    if origin is not None:
-        parts = [part._replace(marked=True, origins=frozenset({origin})) for part in parts]
+    bare = (part_of(carrier, item, code) for item, (carrier, code) in codes)
+    parts = under_mark(bare, mark_id(message.get(MARK)))
     return (
         role,
         any(map(form.is_call, blocks)),
         not all(map(form.is_hidden, blocks)),
-        tuple(parts),
+        parts,
         tuple(spare),
         sum(part.item == place for place, part in enumerate(part for part in parts if part.carrier == THINKING)),
         False,

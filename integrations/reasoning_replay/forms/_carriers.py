@@ -7,10 +7,11 @@ Shapes: litellm 1.110.2 `types/utils.py`; OpenRouter's SDK 1.3.19 `ReasoningDeta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from .._history import Part
+from .._origin import from_mark_id
 from . import PSF, as_mapping, canonical, plain, shape_value
 from ._envelopes import inside, name_payload
 
@@ -46,6 +47,15 @@ _PARTS: dict[str, tuple[Any, ...]] = {
 def part_of(carrier: str, item: int | None, code: str) -> Part:
     """The part that a code stands for."""
     return Part(carrier, item, *_PARTS[code])
+
+
+def under_mark(parts: Iterable[Part], identity: str | None) -> tuple[Part, ...]:
+    """The parts of a message, with the origin that its one mark names, where that can be read."""
+    origin = from_mark_id(identity) if identity is not None else None
+    if origin is None:
+        return tuple(parts)
+    origins = frozenset({origin})
+    return tuple(part._replace(marked=True, origins=origins) for part in parts)
 
 
 def text_of(value: object) -> str:

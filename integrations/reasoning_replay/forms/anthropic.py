@@ -13,7 +13,7 @@ from typing import Any
 from .._decision import Decision, Zone, decided
 from .._history import History, HistoryError, Message, Part, StartsTurn
 from .._origin import MARK, from_mark_id, mark_id
-from . import PSF, TURN, Form, Messages, as_mapping, plain, stated_turn, wrong_type
+from . import PSF, TURN, Form, Messages, as_mapping, plain, stated_turn, unmarked, wrong_type
 from ._anthropic_stream import AnthropicStream
 from ._carriers import BY_NAME, block_code, extra_code, part_of, without_extras
 from ._turns import last_start
@@ -226,17 +226,8 @@ def read(reply: Any, choice: int = 0) -> dict[str, Any]:
         raise HistoryError("reply: no assistant message in it; allowed: a reply of the messages API, or its message")
     content = found["content"]
     if isinstance(content, list):
-        content = [_unmarked(as_mapping(block) or {}) for block in content]
+        content = [unmarked(as_mapping(block) or {}) for block in content]
     return {"role": "assistant", "content": content}
-
-
-def _unmarked(block: Mapping[str, Any]) -> dict[str, Any]:
-    fields = block.get(PSF)
-    if not isinstance(fields, Mapping) or MARK not in fields:
-        return dict(block)
-    rest = {key: value for key, value in fields.items() if key != MARK}
-    bare = {key: value for key, value in block.items() if key != PSF}
-    return {**bare, PSF: rest} if rest else bare
 
 
 def mark(message: Mapping[str, Any], note: dict[str, Any]) -> dict[str, Any]:

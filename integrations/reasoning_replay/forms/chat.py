@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from .._history import History, HistoryError, Message, Part, StartsTurn
-from .._origin import MARK, from_mark_id, mark_id
+from .._origin import MARK, mark_id
 from . import LAYOUT, PSF, TURN, Form, Messages, as_mapping, canonical, plain, shape_value, stated_turn, wrong_type
 from ._carriers import (
     BY_NAME,
@@ -27,6 +27,7 @@ from ._carriers import (
     extra_code,
     part_of,
     signature_of,
+    under_mark,
     without_extras,
     without_fields,
     without_signature,
@@ -210,10 +211,7 @@ def _shape(
     null: bool,
     ordered: bool,
 ) -> Message:
-    origin = from_mark_id(identity) if identity is not None else None
-    parts = tuple(part_of(carrier, item, code) for carrier, item, code in codes)
-    if origin is not None:
-        parts = tuple(part._replace(marked=True, origins=frozenset({origin})) for part in parts)
+    parts = under_mark((part_of(carrier, item, code) for carrier, item, code in codes), identity)
     return Message("assistant", called, visible, parts, spare, lead, null, ordered)
 
 

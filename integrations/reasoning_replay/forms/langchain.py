@@ -13,9 +13,9 @@ from functools import partial
 from typing import Any
 
 from .._history import History, HistoryError, Message, Part, StartsTurn
-from .._origin import MARK, from_mark_id, mark_id
+from .._origin import MARK, mark_id
 from . import PSF, TURN, Form, Messages, canonical
-from ._carriers import BY_NAME, STRINGS, THOUGHT, part_of
+from ._carriers import BY_NAME, STRINGS, THOUGHT, part_of, under_mark
 from ._inline import INLINE, Inline, inline_in
 from ._langchain_blocks import (
     IDS,
@@ -210,10 +210,7 @@ def _made(
     lead: int,
     null: bool,
 ) -> Message:
-    origin = from_mark_id(identity) if identity is not None else None
-    parts = tuple(part_of(carrier, item, code) for carrier, item, code in codes)
-    if origin is not None:
-        parts = tuple(part._replace(marked=True, origins=frozenset({origin})) for part in parts)
+    parts = under_mark((part_of(carrier, item, code) for carrier, item, code in codes), identity)
     if not any(part.carrier.startswith("content.") for part in parts):  # ChatLiteLLM keeps blocks beside the content
         lead = sum(part.carrier == "thinking_blocks" for part in parts)
     return Message(role, called, visible, parts, spare, lead, null)

@@ -13,9 +13,9 @@ from typing import Any
 
 from .._decision import Zone, decided
 from .._history import History, HistoryError, Message, Part, StartsTurn
-from .._origin import MARK, from_mark_id, mark_id
+from .._origin import MARK, mark_id
 from . import PSF, TURN, Form, Messages, as_mapping, canonical, shape_value, stated_turn, wrong_type
-from ._carriers import SEALED, STRINGS, part_of
+from ._carriers import SEALED, STRINGS, part_of, under_mark
 from ._inline import INLINE, inline_in
 from ._turns import last_start
 
@@ -69,12 +69,9 @@ def _shape(index: int, role: str, message: Mapping[str, Any]) -> tuple[Any, ...]
         content = tags.rest
     fields = message.get(PSF)
     identity = mark_id(fields.get(MARK)) if isinstance(fields, Mapping) else None
-    origin = from_mark_id(identity) if identity is not None else None
-    if origin is not None:
-        parts = [part._replace(marked=True, origins=frozenset({origin})) for part in parts]
     called = calls is not None and len(calls) > 0
     seen = called or content not in (None, "") or message.get("images") is not None
-    return role, called, seen, tuple(parts), tuple(spare), 0, content is None
+    return role, called, seen, under_mark(parts, identity), tuple(spare), 0, content is None
 
 
 def payload(message: Mapping[str, Any], part: Part) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from .._decision import Act, Decision, Zone, decided
 from .._history import History, HistoryError, Message, Part, StartsTurn
 from .._origin import MARK, from_mark_id, mark_id
-from . import PSF, TURN, Form, Messages, as_mapping, listed, plain, stated_turn
+from . import PSF, TURN, Form, Messages, as_mapping, listed, plain, stated_turn, unmarked
 from ._carriers import (
     BY_NAME,
     ITEM_SEALS,
@@ -248,21 +248,12 @@ def read(reply: Any, choice: int = 0) -> list[dict[str, Any]]:
         HistoryError: no reply of this form.
     """
     if isinstance(reply, Sequence) and not isinstance(reply, str):
-        return [_unmarked(item) for item in listed(list(reply))]
+        return [unmarked(item) for item in listed(list(reply))]
     found = as_mapping(reply)
     items = found.get("output") if found is not None else None
     if found is None or not isinstance(items, list):
         raise HistoryError("reply: no items in it; allowed: a reply of the responses API, or its list of items")
-    return [_unmarked(item) for item in listed(items) if replayable(item, found)]
-
-
-def _unmarked(item: Mapping[str, Any]) -> dict[str, Any]:
-    fields = item.get(PSF)
-    if not isinstance(fields, Mapping) or MARK not in fields:
-        return dict(item)
-    rest = {key: value for key, value in fields.items() if key != MARK}
-    bare = {key: value for key, value in item.items() if key != PSF}
-    return {**bare, PSF: rest} if rest else bare
+    return [unmarked(item) for item in listed(items) if replayable(item, found)]
 
 
 def mark(message: Mapping[str, Any], note: dict[str, Any]) -> dict[str, Any]:

@@ -58,8 +58,25 @@ class _OwnClient(_Chat):
                 yield self._kept(chunk, last)
 
     def _planned(self, messages: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        """The model and the parameters of the call as planned; what the SDK does not know by name goes beside them."""
-        view, planned = replanned(self, messages, kwargs)
+        """The model and the parameters of the call as planned."""
+        return replanned(self, messages, kwargs)
+
+    def _watching(self, view: Any, last: Last) -> Any:
+        """The model for one call; nothing of its client is watched where the class drops nothing of a chunk."""
+        return view
+
+    def _kept(self, generation: Any, last: Last) -> Any:
+        return generation
+
+
+class _Watched(_OwnClient):
+    """What drops pieces of a chunk: the client's own chunk is at hand when the class gives its reading of it.
+
+    What the SDK does not know by name goes beside the parameters that it knows.
+    """
+
+    def _planned(self, messages: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        view, planned = super()._planned(messages, kwargs)
         if planned is not kwargs:
             known = signature(self.client.create).parameters
             extra = {
@@ -81,11 +98,11 @@ class _OwnClient(_Chat):
         return keep_chunk(generation, last.chunk)
 
 
-class GroqHooks(_OwnClient):
+class GroqHooks(_Watched):
     """ChatGroq reads `reasoning` alone (langchain-groq 1.1.3)."""
 
 
-class FireworksHooks(_OwnClient):
+class FireworksHooks(_Watched):
     """ChatFireworks reads `reasoning_content` alone (langchain-fireworks 1.7.1)."""
 
 
@@ -103,12 +120,6 @@ class OpenRouterHooks(_OwnClient):
             if TEXT in row:
                 row.setdefault(self.KEY, row.pop(TEXT))
         return rows, params
-
-    def _planned(self, messages: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        return replanned(self, messages, kwargs)
-
-    def _watching(self, view: Any, last: Last) -> Any:
-        return view
 
     def _kept(self, generation: Any, last: Last) -> Any:
         message = generation.message
@@ -134,15 +145,6 @@ class MistralHooks(_OwnClient):
             if isinstance(row["content"], list):
                 row["content"] = [block for block in row["content"] if block != {"type": "text", "text": ""}]
         return rows, params
-
-    def _planned(self, messages: Any, kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        return replanned(self, messages, kwargs)
-
-    def _watching(self, view: Any, last: Last) -> Any:
-        return view
-
-    def _kept(self, generation: Any, last: Last) -> Any:
-        return generation
 
 
 def _without_calls(message: AIMessage) -> AIMessage:
