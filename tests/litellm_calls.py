@@ -5,10 +5,14 @@ Messages are appended as a plain program does it: `messages.append(reply.choices
 
 import asyncio
 import contextvars
+from itertools import permutations
 
 import litellm
+import pytest
 
 from reasoning_replay.litellm._patches import PATCHES, place_of
+from reasoning_replay.testing import Reply
+from reasoning_replay.testing._script import agent
 
 LISTS = [name for name, value in vars(litellm).items() if "callback" in name and isinstance(value, list)]
 """LiteLLM's lists of callbacks."""
@@ -92,8 +96,8 @@ def _async_stream(host, messages, **more):
     return litellm.stream_chunk_builder(run(whole()))
 
 
-def router(*groups, **options):
-    """A Router whose groups are strict hosts: each group falls back to the ones after it."""
+def router(*groups, target=target, **options):
+    """A Router whose groups are strict hosts, named by `target`: each group falls back to the ones after it."""
     names = [f"group-{number}" for number in range(len(groups))]
     models = [
         {"model_name": name, "litellm_params": {**target(host), "max_retries": 0}}
@@ -107,6 +111,22 @@ def router(*groups, **options):
         disable_cooldowns=True,
         **options,
     )
+
+
+def fails_once():
+    """A script: the usual agent of three steps, but its second request finds the host down."""
+    asked = []
+
+    def answer(seen):
+        asked.append(seen.step)
+        return Reply((), status=503) if len(asked) == 2 else agent(3)(seen)
+
+    return answer
+
+
+def pairs_of(kinds, handful):
+    """Every pair of two kinds, as parameters: all but a handful are `slow`."""
+    return [pytest.param(*pair, marks=[] if pair in handful else pytest.mark.slow) for pair in permutations(kinds, 2)]
 
 
 def _router(host, messages, **more):

@@ -4,8 +4,11 @@ Replies are appended as a plain program does it: `items += response.output`, `{"
 A stream gives the last event's response, and the blocks that its bytes add up to.
 """
 
+from functools import partial
+
 import litellm
 
+import litellm_calls
 from litellm_calls import CITY, MANUAL, collected, run
 from wire_claude import claude_blocks
 
@@ -82,21 +85,8 @@ def whole(events):
     return events[-1].response
 
 
-def router(*hosts, messages=False, **options):
-    """A Router whose groups are strict hosts: each group falls back to the ones after it."""
-    names = [f"group-{number}" for number in range(len(hosts))]
-    models = [
-        {"model_name": name, "litellm_params": {**target(host), "max_retries": 0}}
-        for name, host in zip(names, hosts, strict=True)
-    ]
-    return litellm.Router(
-        model_list=models,
-        fallbacks=[{name: names[number + 1 :]} for number, name in enumerate(names[:-1])],
-        num_retries=0,
-        retry_after=0,
-        disable_cooldowns=True,
-        **options,
-    )
+router = partial(litellm_calls.router, target=target)
+"""The same for hosts of every dialect."""
 
 
 def _router(host, items, **more):

@@ -6,9 +6,21 @@ from itertools import permutations
 import litellm
 import pytest
 
-from litellm_calls import MODES, PROVIDERS, TOOLS, append, collected, go_on, router, run, target, turn
+from litellm_calls import (
+    MODES,
+    PROVIDERS,
+    TOOLS,
+    append,
+    collected,
+    fails_once,
+    go_on,
+    pairs_of,
+    router,
+    run,
+    target,
+    turn,
+)
 from reasoning_replay.testing import Reply, call, canaries_in, think
-from reasoning_replay.testing._script import agent
 
 HOSTS = sorted(set(PROVIDERS) - {"deepseek-r1", "deepseek-v3.2"})
 REFUSES_A_GAP = {"anthropic"}
@@ -121,17 +133,6 @@ def test_claude_finds_every_turn_of_its_own_after_a_turn_elsewhere(there, mode, 
     assert [] == first.lost()
 
 
-def _fails_once():
-    """The usual agent, but its second request finds the host down."""
-    asked = []
-
-    def answer(seen):
-        asked.append(seen.step)
-        return Reply((), status=503) if len(asked) == 2 else agent(3)(seen)
-
-    return answer
-
-
 HANDFUL = (
     ("deepseek", "anthropic"),
     ("anthropic", "deepseek"),
@@ -142,14 +143,10 @@ HANDFUL = (
 """Pairs of every run; the others are `slow`."""
 
 
-def _quickly(pair):
-    return pytest.param(*pair, marks=[] if pair in HANDFUL else pytest.mark.slow)
-
-
 @pytest.mark.parametrize("way", ["sync", "async", "stream", "async stream"])
-@pytest.mark.parametrize(("here", "there"), [_quickly(pair) for pair in permutations(sorted(PROVIDERS), 2)])
+@pytest.mark.parametrize(("here", "there"), pairs_of(sorted(PROVIDERS), HANDFUL))
 def test_a_router_falls_back_in_the_middle_of_a_loop_and_comes_back(here, there, way, strict_hosts, install):
-    first, second = strict_hosts(here, script=_fails_once()), strict_hosts(there, steps=3)
+    first, second = strict_hosts(here, script=fails_once()), strict_hosts(there, steps=3)
     install(first, second)
     pair = router(first, second)
     messages = [{"role": "user", "content": "How is the weather?"}]
@@ -176,7 +173,7 @@ def _routed(pair, way, named):
 @pytest.mark.parametrize("mode", ["sync", "async"])
 @pytest.mark.parametrize("there", ["cerebras", "mistral", "anthropic", "openrouter"])
 def test_the_sdks_own_fallbacks_in_the_middle_of_a_loop(there, mode, strict_hosts, install):
-    first, second = strict_hosts("deepseek", script=_fails_once()), strict_hosts(there, steps=3)
+    first, second = strict_hosts("deepseek", script=fails_once()), strict_hosts(there, steps=3)
     install(first, second)
     messages = [{"role": "user", "content": "How is the weather?"}]
     for _ in range(5):

@@ -1,12 +1,11 @@
 """`litellm.anthropic.messages`: where the host speaks it, and where LiteLLM makes chat or a Responses call of it."""
 
 import json
-from itertools import permutations
 
 import litellm
 import pytest
 
-from litellm_calls import run
+from litellm_calls import fails_once, pairs_of, run
 from litellm_entries import (
     ANSWERED,
     CLAUDE_TOOLS,
@@ -23,7 +22,6 @@ from reasoning_replay import Origin, adopt
 from reasoning_replay._known import default_store
 from reasoning_replay.litellm import MissingReasoning, report_of
 from reasoning_replay.testing import Reply, Text, call, canaries_in, sealed, think
-from reasoning_replay.testing._script import agent
 
 AS_CHAT = ("moonshot", "groq", "cerebras", "mistral", "unknown")
 AS_RESPONSES = ("openai-responses", "azure-responses")
@@ -108,12 +106,8 @@ HANDFUL = {
 """Pairs of every run; the others are `slow`."""
 
 
-def _quickly(pair):
-    return pytest.param(*pair, marks=[] if pair in HANDFUL else pytest.mark.slow)
-
-
 @pytest.mark.parametrize("mode", ["async", "router"])
-@pytest.mark.parametrize(("here", "there"), [_quickly(pair) for pair in permutations(HOSTS, 2)])
+@pytest.mark.parametrize(("here", "there"), pairs_of(HOSTS, HANDFUL))
 def test_a_loop_that_moves_away_and_back_takes_nothing_along_and_finds_its_own(
     here, there, mode, strict_hosts, install
 ):
@@ -128,23 +122,12 @@ def test_a_loop_that_moves_away_and_back_takes_nothing_along_and_finds_its_own(
     assert first.kind in REFUSES_A_GAP or [] == first.lost()
 
 
-def _fails_once():
-    """The usual agent, but its second request finds the host down."""
-    asked = []
-
-    def answer(seen):
-        asked.append(seen.step)
-        return Reply((), status=503) if len(asked) == 2 else agent(3)(seen)
-
-    return answer
-
-
 @pytest.mark.parametrize(
     ("here", "there"),
     [("anthropic", "moonshot"), ("moonshot", "anthropic"), ("openai-responses", "anthropic"), ("groq", "cerebras")],
 )
 def test_a_router_falls_back_in_the_middle_of_a_loop_and_comes_back(here, there, strict_hosts, install):
-    first, second = strict_hosts(here, script=_fails_once()), strict_hosts(there, steps=3)
+    first, second = strict_hosts(here, script=fails_once()), strict_hosts(there, steps=3)
     install(first, second)
     pair, messages = router(first, second), question()
     named = {"model": "group-0", "tools": CLAUDE_TOOLS, "max_tokens": 4096}

@@ -2,14 +2,13 @@
 
 import json
 from contextlib import suppress
-from itertools import permutations
 
 import httpx
 import litellm
 import pytest
 
 import reasoning_replay
-from litellm_calls import run
+from litellm_calls import fails_once, pairs_of, run
 from litellm_entries import (
     CALLED,
     DONE,
@@ -28,7 +27,6 @@ from reasoning_replay import Origin, adopt
 from reasoning_replay._known import default_store
 from reasoning_replay.litellm import ConversationElsewhere, MissingReasoning, report_of
 from reasoning_replay.testing import Reply, Text, call, canaries_in, think
-from reasoning_replay.testing._script import agent
 
 NATIVE = ("openai-responses", "azure-responses", "xai-responses")
 AS_CHAT = ("deepseek", "moonshot", "groq", "cerebras", "mistral", "anthropic", "unknown")
@@ -106,12 +104,8 @@ HANDFUL = {
 """Pairs of every run; the others are `slow`."""
 
 
-def _quickly(pair):
-    return pytest.param(*pair, marks=[] if pair in HANDFUL else pytest.mark.slow)
-
-
 @pytest.mark.parametrize("mode", ["sync", "async stream"])
-@pytest.mark.parametrize(("here", "there"), [_quickly(pair) for pair in permutations(HOSTS, 2)])
+@pytest.mark.parametrize(("here", "there"), pairs_of(HOSTS, HANDFUL))
 def test_a_loop_that_moves_away_and_back_takes_nothing_along_and_finds_its_own(
     here, there, mode, strict_hosts, install
 ):
@@ -126,17 +120,6 @@ def test_a_loop_that_moves_away_and_back_takes_nothing_along_and_finds_its_own(
     assert first.kind in REFUSES_A_GAP or [] == first.lost()
 
 
-def _fails_once():
-    """The usual agent, but its second request finds the host down."""
-    asked = []
-
-    def answer(seen):
-        asked.append(seen.step)
-        return Reply((), status=503) if len(asked) == 2 else agent(3)(seen)
-
-    return answer
-
-
 @pytest.mark.parametrize(
     ("here", "there"),
     [
@@ -147,7 +130,7 @@ def _fails_once():
     ],
 )
 def test_a_router_falls_back_in_the_middle_of_a_loop_and_comes_back(here, there, strict_hosts, install):
-    first, second = strict_hosts(here, script=_fails_once()), strict_hosts(there, steps=3)
+    first, second = strict_hosts(here, script=fails_once()), strict_hosts(there, steps=3)
     install(first, second)
     pair, items = router(first, second), question()
     for _ in range(5):
