@@ -24,6 +24,9 @@ class Thing:
     def model_dump(self, **options):
         return dict(self.fields)
 
+    def __repr__(self):  # stands in the names of tests, which several processes must agree on
+        return f"Thing({self.fields})"
+
 
 ODD = [
     {"content": "x", "reasoning_content": "CANARY", "reasoning": "CANARY", "thinking": "CANARY"},
