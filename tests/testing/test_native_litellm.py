@@ -4,6 +4,7 @@ import pytest
 
 litellm = pytest.importorskip("litellm")
 
+from reasoning_replay.testing import _voices
 from wire_client import MANUAL, TOOLS
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # LiteLLM warns by the dozen
@@ -42,3 +43,13 @@ def test_litellm_reaches_the_host_and_is_taken_over_two_turns(strict_hosts, kind
 
     assert (6, []) == (len(host.requests), host.refusals)
     assert [] == host.lost()
+
+
+def test_a_call_id_is_never_one_that_litellm_takes_for_a_bare_number(monkeypatch):
+    """It puts the item's id in its place then, which counts as issued with the reasoning before it, and is no leak."""
+    config = pytest.importorskip("litellm.responses.litellm_completion_transformation.transformation")
+    chosen = config.LiteLLMCompletionResponsesConfig.tool_call_id_from_responses_item
+    monkeypatch.setattr(_voices.secrets, "token_hex", lambda size: "0" * 2 * size)
+    ours, digits = _voices.call_id(), "call_" + "0" * 16
+
+    assert (ours, "fc_1") == (chosen("fc_1", ours), chosen("fc_1", digits))

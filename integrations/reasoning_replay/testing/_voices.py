@@ -38,8 +38,11 @@ class Voice:
 
 
 def call_id(prefix: str = "call_") -> str:
-    """A call id as most hosts make them."""
-    return f"{prefix}{secrets.token_hex(8)}"
+    """A call id as most hosts make them, never of digits alone.
+
+    LiteLLM takes `call_<digits>` for a bare number and puts the item's own id in its place: one call in 1,850 otherwise.
+    """
+    return f"{prefix}{secrets.token_hex(8)}x"
 
 
 def short_call_id() -> str:
