@@ -27,24 +27,27 @@ CORE = [
 ]  # fmt: skip
 MAY_SEE = {
     **{room: set(CORE[:at]) for at, room in enumerate(CORE)},
-    "_report": {"_origin", "_rules", "_decision"},
+    "_report": {"_origin", "_rules", "_decision", "_report_html"},
+    "_report_html": {"_decision", "_report"},
     "_known": {"_origin", "_history"},
     "hosts": {"_rules", "_parse"},
     "_fallback": {*CORE},
-    "_plan": {*CORE, "_report", "_known"},
+    "_plan": {*CORE, "_report", "_known", "_restore"},
+    "_restore": {"_origin", "_history", "_known", "forms"},
+    "_resolve": {"_origin", "_history", "_known", "_restore", "forms"},
     "_faults": {"_rules", "_known", "_plan"},
-    "_capture": {"_origin", "_known", "_faults", "forms"},
+    "_capture": {"_origin", "_known", "_faults", "_plan", "_restore", "forms"},
     "_unknown": {"_history", "_rules", "forms"},
-    "_replay": {*CORE, "_unknown", "_report", "_known", "_fallback", "_plan", "_faults", "hosts"},
+    "_replay": {*CORE, "_unknown", "_report", "_known", "_resolve", "_fallback", "_plan", "_faults", "hosts"},
     "litellm": {*CORE, "_report", "_known", "_plan", "_faults", "_capture", "_replay"},
     "langchain": {*CORE, "_report", "_known", "_plan", "_faults", "_capture", "_replay", "litellm"},
     "testing": {"_origin", "_history", "_engine", "_report", "_known", "_plan", "_faults", "_capture", "_replay"},
-    "_cli": {*CORE, "_report", "_replay", "hosts", "_demo"},
+    "_cli": {*CORE, "_report", "_known", "_plan", "_unknown", "_replay", "hosts", "_demo"},
     "_demo": {"_report", "langchain", "litellm", "testing"},
     "__main__": {"_cli"},
 }
 FRAMEWORKS = {"litellm", "langchain", "langchain_core", "httpx", "requests", "openai", "anthropic"}
-BELOW_THE_DOORS = [*CORE, "_report", "_known", "_fallback", "_plan", "hosts"]
+BELOW_THE_DOORS = [*CORE, "_report", "_report_html", "_known", "_restore", "_resolve", "_fallback", "_plan", "hosts"]
 WORLD = {"time", "datetime.now", "logging", "os", "random", "socket", "warnings"}
 
 NOT_OUR_WORDS = {"sanitize", "clean", "handle", "manager", "util", "utils", "provider", "provenance"}

@@ -5,34 +5,62 @@ Each notes the payloads in the store and puts the mark beside them; neither chan
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, overload
 
 from ._faults import fail_closed
-from ._known import Known, default_store
+from ._known import Known, default_store, memory_of, note_all
 from ._origin import Origin, to_mark
+from ._plan import Plan
+from ._restore import to_keep
 from .forms import Form, Stream, digest, form_for
 
 
 @overload
 def capture(
-    reply: Any, origin: Origin, *, form: Literal["langchain"], choice: int = 0, known: Known | None = None
+    reply: Any,
+    origin: Origin,
+    *,
+    form: Literal["langchain"],
+    choice: int = 0,
+    known: Known | None = None,
+    after: Plan | None = None,
 ) -> Any: ...
 
 
 @overload
 def capture(
-    reply: Any, origin: Origin, *, form: Literal["responses"], choice: int = 0, known: Known | None = None
+    reply: Any,
+    origin: Origin,
+    *,
+    form: Literal["responses"],
+    choice: int = 0,
+    known: Known | None = None,
+    after: Plan | None = None,
 ) -> list[dict[str, Any]]: ...
 
 
 @overload
 def capture(
-    reply: Any, origin: Origin, *, form: str | None = None, choice: int = 0, known: Known | None = None
+    reply: Any,
+    origin: Origin,
+    *,
+    form: str | None = None,
+    choice: int = 0,
+    known: Known | None = None,
+    after: Plan | None = None,
 ) -> dict[str, Any]: ...
 
 
-def capture(reply: Any, origin: Origin, *, form: str | None = None, choice: int = 0, known: Known | None = None) -> Any:
+def capture(
+    reply: Any,
+    origin: Origin,
+    *,
+    form: str | None = None,
+    choice: int = 0,
+    known: Known | None = None,
+    after: Plan | None = None,
+) -> Any:
     """The assistant message of a reply, marked if it brought reasoning, ready to be appended to the history.
 
     A dict; in the form `langchain` a message of the class that was given; in the Responses dialect the list of its
@@ -44,37 +72,53 @@ def capture(reply: Any, origin: Origin, *, form: str | None = None, choice: int 
         form: how the reply is written, where that is not the dialect's own form: `litellm`.
         choice: which choice of the reply.
         known: the store that notes the payloads; the process's own when none is given.
+        after: the plan of the request that this answers. With a store that restores (`MemoryStore`, `SQLiteStore`,
+            `RedisStore`) in `known` here and in `prepare`, the reasoning is kept, and comes back when a client sends
+            the same conversation without it.
 
     Raises:
         HistoryError: not a reply of this form, or a field of the wrong type.
     """
     shape = form_for(form, origin.dialect)
     store = default_store() if known is None else known
-    found = _captured(shape.read(reply, choice), origin, shape, store)
-    _note_names(shape.names(reply), origin, store)
+    found = _captured(shape.read(reply, choice), origin, shape, store, shape.names(reply), trail_of(after))
     return found if shape.back is None else shape.back(reply, found)
 
 
-def _captured(message: Any, origin: Origin, form: Form, known: Known) -> Any:
+def _captured(
+    message: Any, origin: Origin, form: Form, known: Known, names: tuple[str, ...], trail: bytes | None
+) -> Any:
     """The message with its mark, or every item of a run with it; as it is where it brought no reasoning."""
-    if not isinstance(message, list):
-        return form.mark(message, to_mark(origin)) if note_parts(message, origin, form, known) else message
-    noted = [note_parts(item, origin, form, known) for item in message]
-    return [form.mark(item, to_mark(origin)) for item in message] if any(noted) else message
+    rows = message if isinstance(message, list) else [message]
+    if not note_reply(rows, origin, form, known, names, trail):
+        return message
+    marked = [form.mark(row, to_mark(origin)) for row in rows]
+    return marked if isinstance(message, list) else marked[0]
 
 
-def _note_names(names: tuple[str, ...], origin: Origin, known: Known) -> None:
-    for name in names:
-        known.note(digest(name), origin)
-
-
-def note_parts(message: Mapping[str, Any], origin: Origin, form: Form, known: Known) -> bool:
-    """Notes the payloads of a fresh reply; whether there is anything to mark."""
-    parts = form.view([message], None).rows[0].parts
-    for part in parts:
-        if part.value == "text":
-            known.note(digest(form.payload(message, part)), origin)
+def note_reply(
+    rows: Sequence[Mapping[str, Any]],
+    origin: Origin,
+    form: Form,
+    known: Known,
+    names: tuple[str, ...] = (),
+    trail: bytes | None = None,
+) -> bool:
+    """Notes the payloads of a fresh reply, and keeps them for who drops them; whether there is anything to mark."""
+    parts = [(row, part) for row in rows for part in form.view([row], None).rows[0].parts]
+    payloads = [form.payload(row, part) for row, part in parts if part.value == "text"]
+    digests = list(map(digest, [*payloads, *names]))
+    memory = memory_of(known)
+    if memory is None or trail is None or not payloads:
+        note_all(known, digests, origin)
+    else:
+        note_all(known, digests, origin, to_keep(rows, origin, form, trail, memory.session))
     return len(parts) > 0
+
+
+def trail_of(after: Plan | None) -> bytes | None:
+    """What the reply to a plan is kept under; None where there is no plan, or no store that restores."""
+    return None if after is None else after.trail
 
 
 def capture_safely(reply: Any, origin: Origin, **options: Any) -> Any:
@@ -92,8 +136,17 @@ class Collector:
         HistoryError: from the constructor, for a form that there is not.
     """
 
-    def __init__(self, origin: Origin, *, form: str | None = None, choice: int = 0, known: Known | None = None) -> None:
+    def __init__(
+        self,
+        origin: Origin,
+        *,
+        form: str | None = None,
+        choice: int = 0,
+        known: Known | None = None,
+        after: Plan | None = None,
+    ) -> None:
         self._origin = origin
+        self._trail = trail_of(after)
         self._form = form_for(form, origin.dialect)
         self._known = default_store() if known is None else known
         self._stream: Stream | None = self._form.stream(choice)
@@ -116,8 +169,8 @@ class Collector:
         message = None if self._stream is None else self._stream.result()
         if message is None:
             return None
-        _note_names(getattr(self._stream, "names", ()), self._origin, self._known)
-        return _captured(message, self._origin, self._form, self._known)
+        names = getattr(self._stream, "names", ())
+        return _captured(message, self._origin, self._form, self._known, names, self._trail)
 
     def _give_up(self) -> None:
         self._stream = None

@@ -34,6 +34,8 @@ REASONS: dict[str, str] = {
     "refused": "The host refuses this kind of block.",
     "empty": "An empty value that this host does not need.",
     "missing": "The host demands the field, and the reasoning for it is not there.",
+    "restored": "The client had dropped it; the store had it for just this conversation.",
+    "miss": "The host demands it, and the store has nothing that is surely this message's.",
     "emptied": "Nothing was left of the message, and an empty one is refused.",
     "reasoning_only": "Only reasoning was left of the message, and the host refuses that.",
     "thinking_off": "Thinking was switched off for this request.",
@@ -183,6 +185,8 @@ def _lines(index: int, output: int | None, shape: Message, decision: Decision, s
     for part, act, size in zip(shape.parts, decision.acts, sizes, strict=True):
         stays = act.action != "drop" and decision.remove is not None
         key: tuple[Action, str] = ("drop", decision.remove or "") if stays else (act.action, act.reason)
+        if part.restored and key[0] in ("keep", "rename"):
+            key = "restore", "restored"
         names, total = grouped.get(key, ([], 0))
         if (name := act.to or part.carrier) not in names:
             names.append(name)
@@ -195,4 +199,6 @@ def _lines(index: int, output: int | None, shape: Message, decision: Decision, s
         yield Row(index, output, shape.role, "guard", guard, TOUCHED[guard], 0)
     if decision.fill is not None:
         carrier, text = decision.fill
+        if shape.missed:
+            yield Row(index, output, shape.role, "restore", "miss", (carrier,), 0)
         yield Row(index, output, shape.role, "fill", "missing", (carrier,), len(text.encode()))

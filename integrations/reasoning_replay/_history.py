@@ -42,6 +42,8 @@ class Part(NamedTuple):
     """A mark that could be read stands beside it."""
     origins: frozenset[Origin] | None = None
     """Where it was seen to come from (any accepted one suffices); None: not known."""
+    restored: bool = False
+    """The caller's message was without it; it is from the store."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,6 +68,8 @@ class Message:
     """The order of its blocks stands beside the mark, since the form cannot say it."""
     mendable: tuple[str, ...] = ()
     """Names of guards that would have something to mend in this message."""
+    missed: bool = False
+    """It has no reasoning, and the store was asked for it in vain."""
 
 
 class History(NamedTuple):

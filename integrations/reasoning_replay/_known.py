@@ -7,12 +7,12 @@ Holds digests and origins, never text. Bounded: the entry that was not looked at
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from threading import Lock
 from typing import Protocol
 
-from ._origin import Origin
+from ._origin import Origin, to_mark
 
 MAX_ITEMS = 65_536
 """Payloads remembered by the default store: about 20 MB, some hundred long agent runs (a guess, 2026-11-30)."""
@@ -28,6 +28,42 @@ class Known(Protocol):
 
     def origins(self, digest: bytes) -> Collection[Origin]:
         """Where it was seen to come from; empty where it was not."""
+
+
+class Memory(Known, Protocol):
+    """A store that holds dropped reasoning too: one tenant's part of it, as keys and sets of values."""
+
+    session: str | None
+    """The caller's name for the conversation; it tells apart what the messages cannot."""
+
+    def get(self, keys: Sequence[bytes]) -> Mapping[bytes, Sequence[bytes]]:
+        """The values of these keys, those without any left out; nothing at all while the store is down."""
+
+    def add(self, items: Sequence[tuple[bytes, bytes]]) -> None:
+        """Adds values to keys; never raises."""
+
+
+ORIGINS_KEY = b"o"
+"""Begins the key of a payload's origins; the values are the ids of marks."""
+
+
+def memory_of(known: Known) -> Memory | None:
+    """The store as one that restores; None for one that notes origins alone, and for the process's own.
+
+    The process's own store holds no text, whatever it could do: nobody asked it to keep any.
+    """
+    return known if known is not default_store() and hasattr(known, "get") and hasattr(known, "add") else None  # type: ignore[return-value]
+
+
+def note_all(known: Known, digests: Sequence[bytes], origin: Origin, kept: Iterable[tuple[bytes, bytes]] = ()) -> None:
+    """Notes that these payloads were seen to come from `origin`, and what is `kept` beside; in one go where it can."""
+    memory = memory_of(known)
+    if memory is None:
+        for each in digests:
+            known.note(each, origin)
+    elif digests:
+        value = str(to_mark(origin)["id"]).encode()
+        memory.add([*((ORIGINS_KEY + each, value) for each in digests), *kept])
 
 
 class MemoryStore:

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
-from ._decision import Act, Draft
+from ._decision import Act, Draft, Row
 from ._history import Part
 from ._known import Known, Overlay
 from ._origin import Origin
 from ._report import Report
+from ._restore import Recalled
 from ._rules import Choice, Policy
 from .forms import Form, digest, size_of
 
@@ -66,6 +67,8 @@ class Work(NamedTuple):
     choice: Choice
     policy: Policy
     known: Known | None
+    recalled: Recalled | None = None
+    """What the store had for the messages; None where none was asked."""
 
     def kept(self) -> Iterator[set[str]]:
         """The payloads that stay, message by message."""
@@ -81,13 +84,18 @@ class Work(NamedTuple):
         """The report of the plan; with what `arrived` on the wire, of what became of it."""
         lost = None if arrived is None else lambda row, part, act: not self._arrived(row, part, act, arrived)
         return Report(
-            lambda: tuple(self.draft.rows(self.size, lost)),
+            lambda: tuple(map(self._placed, self.draft.rows(self.size, lost))),
             origin=target,
             rule=self.choice.rule,
             thinking=self.choice.thinking,
             tools=self.choice.tools,
             counts=self.draft.counts if arrived is None else None,
         )
+
+    def _placed(self, line: Row) -> Row:
+        """The line with the place of its message in the list that the caller gave."""
+        places = None if self.recalled is None else self.recalled.places
+        return line if places is None or line.index is None else replace(line, index=places[line.index])
 
     def _arrived(self, row: int, part: Part, act: Act, arrived: Counter[str]) -> bool:
         try:
@@ -147,6 +155,11 @@ class Plan:
             users=history.users(),
             users_in_turn=history.users(history.turn_start),
         )
+
+    @property
+    def trail(self) -> bytes | None:
+        """Digest of what is visible in the messages, for `capture(..., after=plan)`; None where no store restores."""
+        return None if self.work is None or self.work.recalled is None else self.work.recalled.trail
 
     @cached_property
     def kept(self) -> Payloads:

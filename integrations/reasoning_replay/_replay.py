@@ -7,7 +7,7 @@ with the fallback behind it, since a fault inside must neither break a call nor 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,11 +15,12 @@ from . import _engine, _guards
 from ._decision import Draft, Row
 from ._fallback import stripped
 from ._faults import fail_closed, tell
-from ._history import History, HistoryError, Message, Part
+from ._history import History, HistoryError
 from ._known import Known, Overlay, default_store
 from ._origin import Origin, OriginError, Reach, accepts, path_of
 from ._plan import ConversationElsewhere, MissingReasoning, Plan, Work
 from ._report import Report
+from ._resolve import by_count, in_store, recalled_for, resolve
 from ._rules import (
     BadPolicy,
     Choice,
@@ -117,8 +118,11 @@ def _prepare(
     path: str | None = None,
 ) -> Plan:
     rows = form.rows(messages)
+    history, recalled = recalled_for(messages, rows, form, policy.starts_turn, known)
+    if recalled is not None:
+        messages, rows = recalled.messages, recalled.rows
     again = isinstance(known, Overlay)  # what a plan for these messages kept: it knows blanks too
-    history = _resolve(form.view(rows, policy.starts_turn), rows, form, _in_store(known), blanks=again)
+    history = resolve(history, rows, form, in_store(known if recalled is None else recalled), blanks=again)
     if isinstance(known, Overlay):
         history = history.with_start_of(known.users, known.users_in_turn)
     used = history.calls_tools()
@@ -133,7 +137,8 @@ def _prepare(
     draft = draft._replace(guards=(*done, *draft.guards)) if done else draft
     if draft.missing is not None:
         choice, draft = _lacking(choice, draft, target, policy, hint, path)
-    return _plan_of(messages, rows, Work(tuple(rows), form, draft, choice, policy, known), target, hint)
+    work = Work(tuple(rows), form, draft, choice, policy, known, recalled)
+    return _plan_of(messages, rows, work, target, hint)
 
 
 def _plan_of(messages: Any, rows: list[Mapping[str, Any]], work: Work, target: Origin, hint: str | None) -> Plan:
@@ -199,57 +204,6 @@ def _lacking(
     return off, quiet._replace(guards=(*draft.guards, "disabled", *quiet.guards))
 
 
-Find = Callable[[str], Collection[Origin]]
-"""Payload → where it was seen to come from; empty where it was not."""
-
-
-def _resolve(
-    history: History, rows: Sequence[Mapping[str, Any]], form: Form, find: Find, *, blanks: bool = False
-) -> History:
-    """Looks up what has no mark; from the end, since what is counted (see `confirm`) counts the latest first."""
-    unmarked = {shape for shape in history.shapes if any(not part.marked for part in shape.parts)}
-    if not unmarked:
-        return history
-    made: dict[tuple[Message, tuple[Part, ...]], Message] = {}
-    found = list(history.rows)
-    for row in range(len(rows) - 1, -1, -1):
-        shape = found[row]
-        if shape in unmarked:
-            parts = _origins(shape, rows[row], form, find, blanks=blanks)
-            if parts != shape.parts:
-                found[row] = made.setdefault((shape, parts), replace(shape, parts=parts))
-    return history.with_rows(found) if made else history
-
-
-def _origins(shape: Message, row: Mapping[str, Any], form: Form, find: Find, *, blanks: bool) -> tuple[Part, ...]:
-    seen: dict[str, frozenset[Origin]] = {}
-    parts: list[Part] = []
-    for part in shape.parts:
-        if not part.marked and (blanks or part.value == "text"):
-            payload = form.payload(row, part)
-            if payload not in seen:
-                seen[payload] = frozenset(find(payload))
-            part = part._replace(origins=seen[payload]) if seen[payload] else part  # noqa: PLW2901
-        parts.append(part)
-    return tuple(parts)
-
-
-def _in_store(known: Known) -> Find:
-    return lambda payload: known.origins(digest(payload))
-
-
-def _by_count(kept: Mapping[str, int], origin: Origin) -> Find:
-    """What a plan kept, used up once a message."""
-    left = dict(kept)
-    origins = frozenset({origin})
-
-    def find(payload: str) -> frozenset[Origin]:
-        left[payload] = left.get(payload, 0) - 1
-        return origins if left[payload] >= 0 else frozenset()
-
-    return find
-
-
 def confirm(messages: Any, plan: Plan, *, form: str | None = None, request: Mapping[str, Any] | None = None) -> Plan:
     """The same plan on the wire's copy of its messages: unmarked, and rewritten by a framework in between.
 
@@ -269,8 +223,8 @@ def confirm(messages: Any, plan: Plan, *, form: str | None = None, request: Mapp
     request = ask_to_keep(choice, request, policy)
     if rows == plan.messages and plan.work.goes_as_it_is():
         return replace(plan, messages=messages, request=request)
-    find = _by_count(plan.kept, target)
-    history = _resolve(_unmarked(shape.view(rows, None)), rows, shape, find, blanks=True)
+    find = by_count(plan.kept, target)
+    history = resolve(_unmarked(shape.view(rows, None)), rows, shape, find, blanks=True)
     planned = plan.work.draft.history
     history = history.with_start_of(planned.users(), planned.users(planned.turn_start))
     strict = replace(policy, unknown_origin="drop")

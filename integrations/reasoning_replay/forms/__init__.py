@@ -34,6 +34,33 @@ class Stream(Protocol):
     def result(self) -> Any: ...
 
 
+class Said(NamedTuple):
+    """One speaker's piece of a conversation, as everybody can see it."""
+
+    start: int
+    end: int
+    """Its rows: from `start` up to `end`."""
+    reply: bool
+    """The model said it."""
+    text: str
+    """Canonical, equal for pieces that mean the same: no reasoning, no ids, no framework's fields."""
+    calls: tuple[str, ...]
+    """The ids of its tool calls, in order."""
+    bare: bool
+    """A reply in which no reasoning stands, blanks aside."""
+
+
+class Recall(NamedTuple):
+    """How one form tells what is visible, and how a reply's reasoning is taken out of it and put back."""
+
+    said: Callable[[Messages], list[Said]]
+    """A whole conversation, piece by piece."""
+    lift: Callable[[Messages], Any]
+    """The rows of one reply → its reasoning as JSON values, nothing visible in them; None where it has none."""
+    lay: Callable[[Messages, Any], list[Mapping[str, Any]]]
+    """The rows of a reply without reasoning, and what was lifted from it → rows with the reasoning in its places."""
+
+
 class Form(NamedTuple):
     """How one form is read and written."""
 
@@ -58,6 +85,8 @@ class Form(NamedTuple):
     """The message that was given and its edited row → the planned message. None: the row is the message."""
     names: Callable[[Any], tuple[str, ...]] = lambda reply: ()
     """A reply → payloads of the names under which its host keeps it and its items."""
+    recall: Recall | None = None
+    """What restoring needs; None where this form restores nothing."""
 
 
 @cache

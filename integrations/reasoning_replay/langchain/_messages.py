@@ -13,7 +13,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage
 
 from .. import _capture, _faults, _replay
-from .._known import Known, default_store
+from .._known import Known, default_store, note_all
 from .._origin import MARK, Origin, OriginError, path_of, to_mark
 from .._plan import Plan
 from .._rules import Policy
@@ -250,7 +250,7 @@ def mark_reply(message: AIMessage, origin: Origin, known: Known | None = None) -
 
 def note_reply(message: AIMessage, origin: Origin, known: Known | None = None) -> bool:
     """Notes in the store what a fresh reply brought of its host's; whether that was anything."""
-    return _capture.note_parts(message.__dict__, origin, _FORM, default_store() if known is None else known)
+    return _capture.note_reply([message.__dict__], origin, _FORM, default_store() if known is None else known)
 
 
 def forget_forged(message: AIMessage) -> None:
@@ -297,8 +297,7 @@ def is_marked(message: AIMessage) -> bool:
 def hand_over(plan: Plan, known: Known | None) -> None:
     """Notes what a plan kept for whoever plans the same call below us: LiteLLM's callback sees no LangChain mark."""
     store = default_store() if known is None else known
-    for payload in plan.kept:
-        store.note(digest(payload), plan.origin)
+    note_all(store, list(map(digest, plan.kept)), plan.origin)
 
 
 def strip_message(message: BaseMessage) -> BaseMessage:

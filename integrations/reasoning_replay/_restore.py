@@ -1,0 +1,216 @@
+"""Reasoning that a client dropped, put back where it was: the keys it is kept under, and which of it is the right one.
+
+A reply is found by everything visible before it and by its own visible parts; where the past was edited or compacted,
+by a session that the caller names, its calls' ids and its own visible parts. Anything less sure restores nothing.
+What is put back gets its origin's mark, so that the engine judges it as if the client had kept it: no rule stands here.
+Must not see a host, a policy or a framework. The forms say what is visible; a store's shelf is of one tenant alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from ._history import History, Message
+from ._known import ORIGINS_KEY, Memory
+from ._origin import Origin, from_mark_id, to_mark
+from .forms import Form, Messages, Said, digest
+
+REPLY_KEY = b"r"
+"""Begins the key of a reply under the whole conversation before it."""
+SESSION_KEY = b"s"
+"""Begins the key of a reply under a session that the caller names."""
+
+_START = blake2b(digest_size=16).digest()
+
+
+class Recalled(NamedTuple):
+    """A conversation with what the store had for it."""
+
+    messages: Any
+    """As the caller gave them; the very same object where nothing was restored."""
+    rows: list[Mapping[str, Any]]
+    trail: bytes
+    """Digest of all that is visible in it: what the reply to come is kept under."""
+    places: tuple[int, ...] | None
+    """Row → place in the caller's list; None where they are the same."""
+    restored: frozenset[int]
+    """Rows whose reasoning came from the store."""
+    missed: frozenset[int]
+    """Rows without reasoning for which the store had nothing that is sure."""
+    origins: Mapping[bytes, frozenset[Origin]]
+    """Digest → where that payload was seen to come from, for all that stands in the rows without a mark."""
+
+    def told(self, history: History) -> History:
+        """The history with a note on what was restored, and on what was looked for in vain."""
+        if not self.restored and not self.missed:
+            return history
+        made: dict[tuple[Message, bool], Message] = {}
+        rows = list(history.rows)
+        for row in self.restored:
+            shape = rows[row]
+            parts = tuple(part._replace(restored=True) for part in shape.parts)
+            rows[row] = made.setdefault((shape, True), replace(shape, parts=parts)) if parts else shape
+        for row in self.missed:
+            rows[row] = made.setdefault((rows[row], False), replace(rows[row], missed=True))
+        return history.with_rows(rows)
+
+    def __repr__(self) -> str:
+        return f"<{len(self.rows)} rows, {len(self.restored)} restored, {len(self.missed)} missed>"
+
+
+class _Asked(NamedTuple):
+    """A reply without reasoning, and the keys that it may be found under."""
+
+    said: Said
+    keys: tuple[bytes, ...]
+
+
+def recall(
+    messages: Any, rows: list[Mapping[str, Any]], form: Form, memory: Memory, payloads: Sequence[bytes]
+) -> Recalled:
+    """What the store has for a conversation, asked once: dropped reasoning, and the origins of these payloads."""
+    assert form.recall is not None
+    asked, trail = _asked(form.recall.said(rows), memory.session)
+    known = [ORIGINS_KEY + each for each in payloads]
+    found = memory.get([*known, *(key for each in asked for key in each.keys)]) if known or asked else {}
+    origins = {name: marks for name, key in zip(payloads, known, strict=True) if (marks := _origins(found.get(key)))}
+    laid = {each.said.start: run for each in asked if (run := _laid(each, found, rows, form)) is not None}
+    missed = frozenset(row for each in asked if each.said.start not in laid for row in _rows(each.said))
+    if not laid:
+        return Recalled(messages, rows, trail, None, frozenset(), missed, origins)
+    return _put_back(messages, rows, form, laid, {each.said.start: each.said.end for each in asked}, missed)._replace(
+        trail=trail, origins=origins
+    )
+
+
+def _rows(said: Said) -> range:
+    return range(said.start, said.end)
+
+
+def _asked(said: Sequence[Said], session: str | None) -> tuple[list[_Asked], bytes]:
+    asked: list[_Asked] = []
+    trail = _START
+    for each in said:
+        trail = _after(trail, each.text)
+        if each.reply and each.bare:
+            asked.append(_Asked(each, _keys(trail, each, session)))
+    return asked, trail
+
+
+def _after(trail: bytes, text: str) -> bytes:
+    return blake2b(trail + text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _keys(trail: bytes, said: Said, session: str | None) -> tuple[bytes, ...]:
+    """The surest first. A session needs calls: a bare text may stand twice in one."""
+    own = REPLY_KEY + trail
+    if session is None or not said.calls:
+        return (own,)
+    named = json.dumps([session, said.text, said.calls], ensure_ascii=True)
+    return own, SESSION_KEY + digest(named)
+
+
+def _origins(marks: Sequence[bytes] | None) -> frozenset[Origin]:
+    found = (from_mark_id(mark.decode("utf-8", "replace")) for mark in marks or ())
+    return frozenset(origin for origin in found if origin is not None)
+
+
+def _laid(
+    asked: _Asked, found: Mapping[bytes, Sequence[bytes]], rows: list[Mapping[str, Any]], form: Form
+) -> list[Mapping[str, Any]] | None:
+    """The rows of a reply with its reasoning; None where no key leads to one that is sure."""
+    assert form.recall is not None
+    for key in asked.keys:
+        kept = _one_of([_Kept.read(value) for value in found.get(key, ())], asked.said.calls)
+        if kept is not None:
+            run = form.recall.lay(rows[asked.said.start : asked.said.end], kept.reasoning)
+            return [form.mark(row, to_mark(kept.origin)) for row in run]
+    return None
+
+
+class _Kept(NamedTuple):
+    """The reasoning of one reply, as it lies in the store."""
+
+    origin: Origin
+    calls: tuple[str, ...]
+    reasoning: Any
+
+    @classmethod
+    def read(cls, value: bytes) -> _Kept | None:
+        """A stored value; None for one that another version of this library wrote."""
+        try:
+            fields = json.loads(value)
+            origin, calls, reasoning = from_mark_id(fields["o"]), tuple(fields["c"]), fields["r"]
+        except (ValueError, KeyError, TypeError):
+            return None
+        return None if origin is None else cls(origin, calls, reasoning)
+
+    def value(self) -> bytes:
+        """What goes into the store."""
+        fields = {"o": to_mark(self.origin)["id"], "c": self.calls, "r": self.reasoning}
+        return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+
+def _one_of(candidates: Sequence[_Kept | None], calls: tuple[str, ...]) -> _Kept | None:
+    """The only candidate; of several the one whose calls have the same ids; else none."""
+    there = [each for each in candidates if each is not None]
+    same = there if _alike(there) else [each for each in there if each.calls == calls and calls]
+    return same[0] if same and _alike(same) else None
+
+
+def _alike(candidates: Sequence[_Kept]) -> bool:
+    """Whether all say the same of the same origin."""
+    return all(each._replace(calls=()) == candidates[0]._replace(calls=()) for each in candidates)
+
+
+def _put_back(
+    messages: Any,
+    rows: list[Mapping[str, Any]],
+    form: Form,
+    laid: Mapping[int, list[Mapping[str, Any]]],
+    ends: Mapping[int, int],
+    missed: frozenset[int],
+) -> Recalled:
+    """The conversation with runs of rows in the place of others; a run may have items more than it had."""
+    out: list[Mapping[str, Any]] = []
+    given: list[Any] = []
+    places: list[int] = []
+    restored: set[int] = set()
+    now_missed: set[int] = set()
+    row = 0
+    while row < len(rows):
+        run = laid.get(row)
+        if run is None:
+            now_missed.update([len(out)] if row in missed else [])
+            out.append(rows[row])
+            given.append(messages[row] if not isinstance(messages, str) else rows[row])
+            places.append(row)
+            row += 1
+            continue
+        restored.update(range(len(out), len(out) + len(run)))
+        out += run
+        given += run if form.back is None else [form.back(messages[row], each) for each in run]
+        end = ends[row]
+        spare = len(run) - (end - row)
+        places += [min(row + max(0, each - spare), end - 1) for each in range(len(run))]
+        row = end
+    same = len(out) == len(rows)
+    return Recalled(given, out, b"", None if same else tuple(places), frozenset(restored), frozenset(now_missed), {})
+
+
+def to_keep(
+    reply: Messages, origin: Origin, form: Form, trail: bytes, session: str | None
+) -> Iterator[tuple[bytes, bytes]]:
+    """Keys and values under which a reply's reasoning is kept; none where it brought no reasoning."""
+    if form.recall is None or (reasoning := form.recall.lift(reply)) is None:
+        return
+    said = [each for each in form.recall.said(reply) if each.reply]
+    if len(said) != 1:
+        return
+    value = _Kept(origin, said[0].calls, reasoning).value()
+    for key in _keys(_after(trail, said[0].text), said[0], session):
+        yield key, value
