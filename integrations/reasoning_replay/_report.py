@@ -1,4 +1,4 @@
-"""A plan for people: as a text table, as HTML for notebooks, as JSON.
+"""A plan for people: as a text table and as JSON; as HTML in `_report_html`.
 
 Rule 1: this file is given rows, an origin and a rule, never messages: it cannot print reasoning.
 Rule 2: it decides nothing. What a reason code means stands in `_decision.REASONS`, which is read here.
@@ -8,15 +8,14 @@ Contract: rows are made when somebody asks, once; a report that nobody reads cos
 from __future__ import annotations
 
 from collections import Counter
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from ._decision import REASONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
-    from ._decision import Row
+    from ._decision import Action, Row
     from ._origin import Origin
     from ._rules import Rule
 
@@ -25,17 +24,8 @@ SHOWN = 400
 
 COLUMNS = ("message", "sent as", "role", "action", "fields", "bytes", "reason")
 
-# One hue an action, behind a text label: never colour alone. Half transparent, so that the page's own
-# text stays readable on a light and on a dark ground.
-HUES = {
-    "keep": "46,160,67",
-    "restore": "46,160,67",
-    "rename": "56,139,253",
-    "fill": "191,135,0",
-    "sentinel": "191,135,0",
-    "guard": "191,135,0",
-    "drop": "218,54,51",
-}
+# The order of a sum: what goes back, what was put in, what stays out.
+ACTIONS: tuple[Action, ...] = ("keep", "restore", "rename", "fill", "sentinel", "guard", "drop")
 
 
 class Report:
@@ -148,19 +138,9 @@ class Report:
         self._counts = None
 
     def _repr_html_(self) -> str:
-        from html import escape  # half a millisecond, for notebooks alone
+        from ._report_html import page  # for notebooks alone
 
-        hidden, shown = self._shown()
-        more = f"<p>{hidden} earlier rows are not shown; see <code>.rows</code>.</p>" if hidden else ""
-        groups = groupby(shown, key=lambda row: (row.index, row.output, row.role))
-        items = "".join(_item(*where, rows) for where, rows in groups)
-        return (
-            '<div style="font:13px/1.5 system-ui,sans-serif;color:inherit">'
-            f"<p><strong>{escape(self._head())}</strong></p>{more}"
-            f'<ol style="list-style:none;margin:0;padding:0 0 0 8px;'
-            f'border-left:2px solid rgba(128,128,128,.5)">{items}</ol>'
-            f"<p>{escape(self._sum())}</p></div>"
-        )
+        return page(self)
 
     def _shown(self) -> tuple[int, tuple[Row, ...]]:
         rows = self.rows
@@ -181,7 +161,7 @@ class Report:
         counts = self.counts()
         if not counts:
             return "no reasoning in the history"
-        return ", ".join(f"{action} {counts[action]}" for action in HUES if action in counts)
+        return ", ".join(f"{action} {counts[action]}" for action in ACTIONS if action in counts)
 
 
 def sentence(reason: str) -> str:
@@ -216,27 +196,3 @@ def _table(rows: list[tuple[str, ...]]) -> list[str]:
         ).rstrip()
         for row in rows
     ]
-
-
-def _item(index: int | None, output: int | None, role: str, rows: Iterable[Row]) -> str:
-    from html import escape
-
-    where = "the request" if index is None else f"message {index}"
-    sent = "" if output == index else (", left out" if output is None else f", sent as {output}")
-    return (
-        f'<li style="margin:0 0 8px"><div>{escape(where)} ({escape(role)}){escape(sent)}</div>'
-        f"{''.join(map(_badge, rows))}</li>"
-    )
-
-
-def _badge(row: Row) -> str:
-    from html import escape
-
-    hue = HUES.get(row.action, "128,128,128")
-    fields = escape(", ".join(row.fields))
-    return (
-        f'<div><span style="display:inline-block;min-width:5em;text-align:center;border-radius:3px;'
-        f'border:1px solid rgb({hue});background:rgba({hue},.18)">{escape(row.action)}</span> '
-        f"<code>{fields}</code> {row.bytes} bytes: {escape(sentence(row.reason))} "
-        f"<small>({escape(row.reason)})</small></div>"
-    )
