@@ -32,6 +32,7 @@ from ._carriers import (
     without_fields,
     without_signature,
 )
+from ._chat_recall import recall_by
 from ._chat_stream import ChatStream
 from ._chat_write import write
 from ._inline import INLINE, inline_in
@@ -367,6 +368,7 @@ FORMS = {
         read=read,
         mark=mark,
         stream=ChatStream,
+        recall=recall_by(partial(view, litellm=name == "litellm")),
     )
     for name in ("chat", "litellm")
 }

@@ -16,6 +16,7 @@ from .._history import History, HistoryError, Message, Part, StartsTurn
 from .._origin import MARK, mark_id
 from . import PSF, TURN, Form, Messages, as_mapping, canonical, shape_value, stated_turn, wrong_type
 from ._carriers import SEALED, STRINGS, part_of, under_mark
+from ._chat_recall import recall_by
 from ._inline import INLINE, inline_in
 from ._turns import last_start
 
@@ -185,5 +186,6 @@ FORMS = {
         read=read,
         mark=mark,
         stream=OllamaStream,
+        recall=recall_by(view),
     )
 }

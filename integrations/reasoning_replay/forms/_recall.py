@@ -1,0 +1,177 @@
+"""What everybody can see of a conversation, as canonical text: what a form's `said` is written with.
+
+Two texts are equal where the pieces mean the same: arguments whatever their spacing, texts joined or split, ids as the
+place of the call that they name. Nothing here reads reasoning or knows a form; a form says what its keys are.
+The text is for digests only, nobody reads it back: words go in as they are behind their length, since to escape them
+took as long as all the rest (2026-11-30).
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from .._origin import MARK
+from . import PSF, TURN, as_mapping, canonical
+from ._carriers import EXTRAS, THOUGHT
+
+_MEANS_NOTHING = frozenset({"cache_control", PSF, TURN, MARK, *EXTRAS})
+"""Keys of a visible piece that say nothing to anybody but a host or a framework."""
+_BYTES = "\0bytes"
+
+
+class Calls:
+    """Where in a conversation each call's id was last seen. Mutable: it holds the calls so far."""
+
+    def __init__(self) -> None:
+        self._places: dict[Any, tuple[int, int]] = {}
+        self._replies = 0
+
+    def add(self, ids: tuple[str, ...]) -> None:
+        """Takes the ids of a reply's calls, in order."""
+        self._replies += 1
+        for ordinal, identity in enumerate(ids):
+            self._places[identity] = (self._replies, ordinal)
+
+    def answered(self, identity: object) -> str:
+        """Which call an answer names: so many replies with calls back, and its place there; `null` for none."""
+        place = self._places.get(plain_id(identity)) if isinstance(identity, str) else None
+        return "null" if place is None else f"[{self._replies - place[0]},{place[1]}]"
+
+
+def plain_id(identity: str) -> str:
+    """The id of a call without the signature that LiteLLM puts into it."""
+    return identity.split(THOUGHT, 1)[0] if THOUGHT in identity else identity
+
+
+class Words:
+    """The visible pieces of one speaker, in order; texts that touch are one. Mutable: it holds what was said so far."""
+
+    def __init__(self, *head: str) -> None:
+        self._pieces = list(head)
+        self._texts: list[str] = []
+
+    def say(self, text: object) -> None:
+        """Adds a text; what is no text says nothing."""
+        if isinstance(text, str) and text != "":
+            self._texts.append(text)
+
+    def show(self, piece: str) -> None:
+        """Adds a piece that is JSON already; nothing for an empty one."""
+        if piece != "":
+            self._end_text()
+            self._pieces.append(piece)
+
+    def _end_text(self) -> None:
+        if self._texts:
+            self._pieces.append(quoted("".join(self._texts)))
+            self._texts.clear()
+
+    def __str__(self) -> str:
+        self._end_text()
+        return f"[{','.join(self._pieces)}]"
+
+
+def quoted(text: str) -> str:
+    """A text that can be told from what stands around it."""
+    return f"{len(text)}:{text}"
+
+
+def called(name: object, arguments: object) -> str:
+    """A call of a tool."""
+    return f"({quoted(name) if isinstance(name, str) else ordered(name)},{meant(arguments)})"
+
+
+def meant(arguments: object) -> str:
+    """A call's arguments, equal for equal values; a text that is no JSON is itself, and none are no arguments."""
+    if not isinstance(arguments, str):
+        return _values(_whole_numbers({} if arguments is None else arguments))
+    try:
+        value, end = _SCAN(arguments, 0)
+        return _values(value if end == len(arguments) else _READ.decode(arguments))
+    except (ValueError, RecursionError):
+        return quoted(arguments)
+    except StopIteration:  # white space in front, or nothing that is JSON
+        return quoted(arguments) if (bare := arguments.strip()) == arguments and bare else meant(bare or "{}")
+
+
+def _values(value: Any) -> str:
+    """Arguments in the order of their names; most are texts alone."""
+    if value.__class__ is not dict:
+        return ordered(value)
+    pieces = []
+    for name in sorted(value) if len(value) > 1 else value:
+        if value[name].__class__ is not str:
+            return ordered(value)
+        pieces.append(f"{len(name)}:{name}={len(value[name])}:{value[name]}")
+    return f"{{{','.join(pieces)}}}"
+
+
+def _number(text: str) -> float | int:
+    """JavaScript writes 1.0 as 1."""
+    value = float(text)
+    return int(value) if value.is_integer() else value
+
+
+def _whole_numbers(value: Any) -> Any:
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else value
+    if isinstance(value, Mapping):
+        return {str(key): _whole_numbers(each) for key, each in value.items()}
+    return [_whole_numbers(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+_READ = json.JSONDecoder(parse_float=_number)
+_SCAN: Callable[[str, int], tuple[Any, int]] = _READ.scan_once  # type: ignore[attr-defined]
+
+
+def ordered(value: object) -> str:
+    """JSON of any value, keys in order where they can be put in order."""
+    try:
+        return canonical(value)
+    except TypeError:  # keys of several types
+        return json.dumps(value, ensure_ascii=False, default=str, skipkeys=True)
+
+
+def shown(piece: object, without: Iterable[str] = ()) -> str:
+    """A piece that is no text (a picture, a file), without what means nothing and without keys of its form's own."""
+    found = as_mapping(piece)
+    if found is None:
+        return ordered(piece)
+    return ordered(_lean({key: value for key, value in found.items() if key not in without}))
+
+
+def _lean(value: Any) -> Any:
+    found = as_mapping(value)
+    if found is not None:
+        return {key: _lean(each) for key, each in found.items() if key not in _MEANS_NOTHING and not _is_nothing(each)}
+    if isinstance(value, list | tuple):
+        return [_lean(each) for each in value]
+    return base64.b64encode(value).decode() if isinstance(value, bytes | bytearray) else value
+
+
+def _is_nothing(value: object) -> bool:
+    return value is None or value in ("", [], {})
+
+
+def packed(value: Any) -> Any:
+    """A value out of a reply as JSON; bytes so that they come back as bytes."""
+    if isinstance(value, bytes | bytearray):
+        return {_BYTES: base64.b64encode(value).decode()}
+    if isinstance(value, list | tuple):
+        return [packed(each) for each in value]
+    found = as_mapping(value)
+    return value if found is None else {str(key): packed(each) for key, each in found.items()}
+
+
+def unpacked(value: Any) -> Any:
+    """What was packed, as it was."""
+    if isinstance(value, list):
+        return [unpacked(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == {_BYTES}:
+        return base64.b64decode(value[_BYTES])
+    return {key: unpacked(each) for key, each in value.items()}
