@@ -1,6 +1,6 @@
 """What every store is: shelves of tenants over two operations, its bounds, and how little a call depends on it.
 
-A backend writes `_add`, `_get`, `purge` and `close`. The first two may raise and may be slow: they are called through
+A backend writes `_add`, `_get`, `purge` and `_part`. The first two may raise and may be slow: they are called through
 the guard alone. Must not know what values mean, but for `note` and `origins`, which keep mark ids in the same table.
 Tenants are no text that is put together with anything: each backend keeps (tenant, key) as two things.
 """
@@ -130,7 +130,7 @@ class Store(ABC):
         from ._guard import Guard
 
         self.bounds = bounds.check(type(self).__name__)
-        self._guard = Guard(self.__repr__)
+        self._guard = Guard(self.__repr__, self._part, self._begin_anew)
 
     def of(self, tenant: str, *, session: str | None = None) -> Shelf:
         """The tenant's shelf. `session` is the caller's name for the conversation, and no part of any key here."""
@@ -175,9 +175,15 @@ class Store(ABC):
             StoreError: it could not be done, or not to the end.
         """
 
-    @abstractmethod
     def close(self) -> None:
         """Lets go of files and connections. A closed store has nothing and remembers nothing."""
+        self._guard.close()
+
+    def _part(self) -> None:  # noqa: B027 - most backends hold nothing
+        """Lets go of what must not cross a fork, and of everything at the end. Opened again at the next use."""
+
+    def _begin_anew(self) -> None:  # noqa: B027
+        """In a child after a fork, where `_part` had no time to let go."""
 
     @abstractmethod
     def _add(self, tenant: str, items: Sequence[tuple[bytes, bytes]]) -> None: ...

@@ -1,0 +1,266 @@
+"""A store in one file, for several processes of one machine: SQLite with a write-ahead log.
+
+Every `add` is one transaction: a kill in the middle leaves the file whole, and what was acknowledged is in it.
+Tenants are kept as a hash beside the key, never in words. Recency is kept in memory and written late: what this process
+read is spared when its turn to go comes, and other processes hear of it within `GRAIN`.
+Must not know how the file is made (`_sqlite_file`), nor how long anybody waits (`_guard`).
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from functools import lru_cache
+from hashlib import sha256
+from threading import Thread
+from typing import TypeVar
+
+from ._base import Bounds, Store, StoreError, joined
+from ._guard import told
+from ._sqlite_file import checked_path, lasting, opened, transaction, write_back
+
+MAX_ITEMS = 1_000_000
+MAX_BYTES_PER_ITEM = 1_048_576
+MAX_BYTES = 1_073_741_824
+TTL = 30 * 86_400.0
+"""A conversation is taken up again within a month (a guess, 2026-11-30); text is not kept for ever by default."""
+OVERHEAD = 130
+"""Bytes around an item in table and indexes (tests/benchmarks/bench_store.py)."""
+GRAIN = 600_000_000
+"""Microseconds by which use and age in the file may lag: ten minutes, or a hundredth of the ttl."""
+SLICE = 256
+"""Items that go in one transaction: nobody waits long for its lock."""
+COMMITS = 200
+"""Between two write-backs of the log: some 8 MB of it."""
+_SPARED = 65_536
+_PARAMETERS = 512
+_LEFT: list[sqlite3.Connection] = []
+"""Connections that a child has of its parent; SQLite forbids to touch them, so nothing here ever closes one."""
+
+T = TypeVar("T")
+
+
+class SQLiteStore(Store):
+    """A store in a file that several processes of one machine may share. `ttl` counts from the last write.
+
+    Raises:
+        StoreError: impossible bounds, or a path that cannot hold a store.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        max_items: int = MAX_ITEMS,
+        max_bytes_per_item: int = MAX_BYTES_PER_ITEM,
+        max_bytes: int = MAX_BYTES,
+        ttl: float | None = TTL,
+    ) -> None:
+        super().__init__(Bounds(max_items, max_bytes_per_item, max_bytes, ttl))
+        self._path = checked_path(path, "SQLiteStore")
+        self._ttl = None if ttl is None else int(ttl * 1e6)
+        self._grain = GRAIN if self._ttl is None else min(GRAIN, self._ttl // 100)
+        self._seen: OrderedDict[int, int] = OrderedDict()
+        """Item → when this process read it last."""
+        self._due: dict[int, int] = {}
+        """Of those, what the file should hear of."""
+        self._last = 0
+        self._commits = 0
+        self._write_back: Thread | None = None
+        self._connection: sqlite3.Connection | None = None
+
+    def _clock(self) -> int:
+        return time.time_ns() // 1000
+
+    def _now(self) -> int:
+        """Microseconds since 1970, another number each time."""
+        self._last = max(self._last + 1, self._clock())
+        return self._last
+
+    def _on_file(self, do: Callable[[sqlite3.Connection], T]) -> T:
+        if self._connection is None:
+            self._connection = opened(self._path, repr(self))
+        try:
+            return do(self._connection)
+        except sqlite3.Error as error:
+            if not lasting(error):
+                self._part()
+            raise
+
+    def _part(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def _begin_anew(self) -> None:
+        if self._connection is not None:  # it was at work when the process forked
+            _LEFT.append(self._connection)
+            self._connection = None
+
+    def _get(self, tenant: str, keys: Sequence[bytes]) -> Mapping[bytes, Sequence[bytes]]:
+        return self._on_file(lambda connection: dict(self._found(connection, _hidden(tenant), keys)))
+
+    def _found(
+        self, connection: sqlite3.Connection, tenant: bytes, keys: Sequence[bytes]
+    ) -> Iterator[tuple[bytes, tuple[bytes, ...]]]:
+        now = self._now()
+        for start in range(0, len(keys), _PARAMETERS):
+            some = list(keys[start : start + _PARAMETERS])
+            width = 1 << (len(some) - 1).bit_length()  # few widths: SQLite keeps their plans
+            some += [some[-1]] * (width - len(some))
+            marks = ",".join("?" * width)
+            for item, key, data, used, written in connection.execute(
+                f"SELECT id, key, data, used, written FROM items WHERE tenant = ? AND key IN ({marks})",  # noqa: S608
+                (tenant, *some),
+            ):
+                if not self._over(written, now):
+                    self._saw(item, used, now)
+                    yield key, unpacked(data)
+        if self._due and (len(self._due) >= SLICE or now - next(iter(self._due.values())) > self._grain // 10):
+            self._guard.later(lambda: self._on_file(self._tell_use))
+
+    def _over(self, written: int, now: int) -> bool:
+        return self._ttl is not None and written + self._ttl <= now
+
+    def _saw(self, item: int, used: int, now: int) -> None:
+        self._seen[item] = now
+        self._seen.move_to_end(item)
+        if len(self._seen) > _SPARED:
+            self._seen.popitem(last=False)
+        if now - used > self._grain:
+            self._due.setdefault(item, now)
+
+    def _tell_use(self, connection: sqlite3.Connection) -> None:
+        if self._due:
+            with transaction(connection):
+                self._write_use(connection)
+
+    def _write_use(self, connection: sqlite3.Connection) -> None:
+        due, self._due = self._due, {}
+        connection.executemany(
+            "UPDATE items SET used = max(used, ?) WHERE id = ?", [(at, item) for item, at in due.items()]
+        )
+
+    def _add(self, tenant: str, items: Sequence[tuple[bytes, bytes]]) -> None:
+        if self._on_file(lambda connection: self._added(connection, _hidden(tenant), items)):
+            self._guard.later(self._shrink_on)
+        self._commits += 1
+        if self._commits % COMMITS == 0 and (self._write_back is None or not self._write_back.is_alive()):
+            self._write_back = Thread(target=write_back, args=(self._path,), daemon=True)
+            self._write_back.start()
+
+    def _added(self, connection: sqlite3.Connection, tenant: bytes, items: Sequence[tuple[bytes, bytes]]) -> bool:
+        now = self._now()
+        with transaction(connection):
+            for key, value in items:
+                self._put(connection, tenant, key, value, now)
+            self._write_use(connection)
+            self._reap(connection, now)
+            return self._shrink(connection)
+
+    def _put(self, connection: sqlite3.Connection, tenant: bytes, key: bytes, value: bytes, now: int) -> None:
+        row = connection.execute("SELECT id, data, written FROM items WHERE tenant = ? AND key = ?", (tenant, key))
+        item, data, written = row.fetchone() or (0, b"", 0)
+        old = () if item == 0 or self._over(written, now) else unpacked(data)
+        new = joined(key, old, value)
+        if new is old:
+            self._seen[item] = now
+            if now - written > self._grain:
+                connection.execute("UPDATE items SET used = ?, written = ? WHERE id = ?", (now, now, item))
+            return
+        whole = packed(new)
+        size = OVERHEAD + len(key) + len(whole)
+        if item == 0:
+            connection.execute(
+                "INSERT INTO items (tenant, key, data, size, used, written) VALUES (?, ?, ?, ?, ?, ?)",
+                (tenant, key, whole, size, now, now),
+            )
+        else:
+            connection.execute(
+                "UPDATE items SET data = ?, size = ?, used = ?, written = ? WHERE id = ?", (whole, size, now, now, item)
+            )
+
+    def _reap(self, connection: sqlite3.Connection, now: int) -> None:
+        if self._ttl is not None:
+            connection.execute(
+                "DELETE FROM items WHERE id IN (SELECT id FROM items WHERE written <= ? LIMIT ?)",
+                (now - self._ttl, SLICE),
+            )
+
+    def _shrink(self, connection: sqlite3.Connection) -> bool:
+        """Whether there is still too much, after as much went as one transaction may take."""
+        for _ in range(SLICE):
+            items, size = connection.execute("SELECT items, bytes FROM total").fetchone()
+            if items <= self.bounds.max_items and size <= self.bounds.max_bytes:
+                return False
+            item, used = connection.execute("SELECT id, used FROM items ORDER BY used LIMIT 1").fetchone()
+            seen = self._seen.pop(item, 0)
+            if seen > used:
+                connection.execute("UPDATE items SET used = ? WHERE id = ?", (seen, item))
+            else:
+                connection.execute("DELETE FROM items WHERE id = ?", (item,))
+        return True
+
+    def _shrink_on(self) -> None:
+        def shrink(connection: sqlite3.Connection) -> bool:
+            with transaction(connection):
+                return self._shrink(connection)
+
+        if self._on_file(shrink):
+            self._guard.later(self._shrink_on)
+
+    def purge(self, tenant: str) -> int:
+        """Forgets all that this tenant has, in the file and in its log. How many items went.
+
+        Raises:
+            StoreError: it could not be done, or not to the end.
+        """
+        self._guard.barrier()
+        try:
+            with closing(opened(self._path, repr(self))) as connection:
+                return self._purged(connection, _hidden(tenant))
+        except (sqlite3.Error, OSError) as error:
+            raise StoreError(f"{self!r}: purge: {told(error)}; what is left goes when it is called again") from None
+
+    def _purged(self, connection: sqlite3.Connection, tenant: bytes) -> int:
+        own = "DELETE FROM items WHERE id IN (SELECT id FROM items WHERE tenant = ? AND written {} ? LIMIT ?)"
+        since = -1 if self._ttl is None else self._now() - self._ttl
+        gone = {"<=": 0, ">": 0}
+        for side in gone:  # what is over is none of the tenant's any more, and is not counted
+            while True:
+                with transaction(connection):
+                    went = connection.execute(own.format(side), (tenant, since, SLICE)).rowcount
+                gone[side] += went
+                if went == 0:
+                    break
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return gone[">"]
+
+    def __repr__(self) -> str:
+        return f"SQLiteStore({self._path.name!r})"
+
+
+@lru_cache(maxsize=1024)
+def _hidden(tenant: str) -> bytes:
+    """A tenant as 16 bytes that nobody can choose to be another's."""
+    return sha256(tenant.encode("utf-8", "surrogatepass")).digest()[:16]
+
+
+def packed(values: Sequence[bytes]) -> bytes:
+    """Values with their lengths."""
+    return b"".join(len(value).to_bytes(4, "big") + value for value in values)
+
+
+def unpacked(data: bytes) -> tuple[bytes, ...]:
+    """What `packed` made one of."""
+    values = []
+    at = 0
+    while at < len(data):
+        size = int.from_bytes(data[at : at + 4], "big")
+        values.append(data[at + 4 : at + 4 + size])
+        at += 4 + size
+    return tuple(values)
