@@ -20,7 +20,7 @@ from ._report import Report, sentence
 
 LOOK: dict[str, tuple[str, str]] = {
     "keep": ("0,158,115", "goes back as it came"),
-    "restore": ("0,158,190", "goes back, out of the store"),
+    "restore": ("0,158,190", "from the store, if it has it"),
     "rename": ("0,114,200", "goes back under another field"),
     "fill": ("214,150,0", "a placeholder, as demanded"),
     "sentinel": ("150,120,70", "stands in for a missing signature"),

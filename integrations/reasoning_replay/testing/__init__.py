@@ -6,6 +6,7 @@ Needs the extra `testing`. The pytest fixtures are opt-in: `pytest_plugins = ["r
 from ._capture import Captures, capture_plans
 from ._host import Captured, StrictHost, strict_host
 from ._llama import LlamaServer, llama_server
+from ._prompts import Prompt, prompts
 from ._script import AUTO, Call, Part, Reply, Sealed, Summary, Text, Think, Turn, call, sealed, think
 from ._search import Foreign, Moved, aliases, canaries_in, foreign_bytes, moved_prefixes
 from ._strict import JUDGES
@@ -20,6 +21,7 @@ __all__ = [
     "LlamaServer",
     "Moved",
     "Part",
+    "Prompt",
     "Reply",
     "Sealed",
     "StrictHost",
@@ -34,6 +36,7 @@ __all__ = [
     "foreign_bytes",
     "llama_server",
     "moved_prefixes",
+    "prompts",
     "sealed",
     "strict_host",
     "think",
