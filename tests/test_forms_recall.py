@@ -18,7 +18,7 @@ from reasoning_replay.forms import form_of
 from recall_cases import NOTHING, SOMETHING, histories, replies, results, seen
 from test_forms_properties import user
 
-FORMS = ["chat", "litellm", "ollama"]
+FORMS = ["chat", "litellm", "ollama", "anthropic", "responses", "bedrock", "gemini"]
 
 
 def recall_of(form):

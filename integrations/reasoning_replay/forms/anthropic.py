@@ -14,6 +14,7 @@ from .._decision import Decision, Zone, decided
 from .._history import History, HistoryError, Message, Part, StartsTurn
 from .._origin import MARK, from_mark_id, mark_id
 from . import PSF, TURN, Form, Messages, as_mapping, plain, stated_turn, unmarked, wrong_type
+from ._anthropic_recall import RECALL
 from ._anthropic_stream import AnthropicStream
 from ._carriers import BY_NAME, block_code, extra_code, part_of, without_extras
 from ._turns import last_start
@@ -252,5 +253,6 @@ FORMS = {
         read=read,
         mark=mark,
         stream=AnthropicStream,
+        recall=RECALL,
     )
 }

@@ -14,8 +14,10 @@ from typing import Any
 from .._history import HistoryError
 from . import Form, as_mapping, canonical, shape_value
 from ._bedrock_stream import KEY, BedrockStream
+from ._block_recall import Answer, Call, Speech, recall_by
 from ._blocks import THINKING, Block, Blocks, mark, payload, strip, unmarked, view, word, write
 from ._inline import INLINE, inline_in
+from ._places import Look
 
 _TEXT = "reasoningText"
 _BYTES = "redactedContent"
@@ -93,6 +95,40 @@ BLOCKS = Blocks(
 )
 
 
+def _tags(block: Block) -> dict[str, str] | None:
+    """What stands in front of what a text says."""
+    tags = inline_in(block.get("text"))
+    return None if tags is None else {"tags": block["text"][: len(block["text"]) - len(tags.rest)]}
+
+
+def _call(block: Block) -> Call | None:
+    call = as_mapping(block.get("toolUse"))
+    return None if call is None else Call(call.get("toolUseId"), call.get("name"), call.get("input"))
+
+
+def _answer(block: Block) -> Answer | None:
+    answer = as_mapping(block.get("toolResult"))
+    if answer is None:
+        return None
+    return Answer(answer.get("toolUseId"), None, answer.get("status") == "error", answer.get("content"))
+
+
+SPEECH = Speech(
+    key="content",
+    role_of=lambda message: str(message.get("role")),
+    code=lambda block: None if (found := _code(block)) is None else found[1],
+    look=Look(
+        is_hidden=lambda block: KEY in block,
+        seal=_tags,
+        sealed=lambda block, seal: {**block, "text": seal["tags"] + block["text"]},
+        bare=lambda block: block if _tags(block) is None else _bare(block),
+        is_silent=lambda block: "cachePoint" in block,
+    ),
+    call=_call,
+    answer=_answer,
+)
+
+
 def read(reply: Any, choice: int = 0) -> dict[str, Any]:
     """A reply, or its message alone → the message, without a mark that came with it.
 
@@ -117,5 +153,6 @@ FORMS = {
         read=read,
         mark=mark,
         stream=BedrockStream,
+        recall=recall_by(SPEECH),
     )
 }

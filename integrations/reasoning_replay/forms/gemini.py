@@ -14,8 +14,10 @@ from typing import Any
 
 from .._history import HistoryError
 from . import Form, Messages, as_mapping, canonical, listed, shape_value
+from ._block_recall import Answer, Call, Speech, recall_by
 from ._blocks import EXTRA, SIGNATURE, THINKING, Block, Blocks, mark, payload, strip, unmarked, view, word, write
 from ._gemini_stream import SEALS, GeminiStream, bare, content_of, seal_of
+from ._places import Look
 
 SENTINELS = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
 """What Google lets stand for a signature that nobody has: it opens nothing and is nobody's."""
@@ -97,6 +99,40 @@ PARTS = Blocks(
 )
 
 
+def _seals(part: Block) -> dict[str, Any] | None:
+    """A visible part's own signature under the name that it has; a sentinel is none."""
+    return None if _seal(part) is None else {key: part[key] for key in SEALS if part.get(key) is not None}
+
+
+def _call(part: Block) -> Call | None:
+    call = next((as_mapping(part[key]) for key in _CALLS if part.get(key) is not None), None)
+    return None if call is None else Call(call.get("id"), call.get("name"), call.get("args"))
+
+
+def _answer(part: Block) -> Answer | None:
+    answer = next((as_mapping(part[key]) for key in _RESULTS if part.get(key) is not None), None)
+    if answer is None:
+        return None
+    said = {"response": answer.get("response"), "parts": answer.get("parts")}
+    return Answer(answer.get("id"), answer.get("name"), False, said)
+
+
+SPEECH = Speech(
+    key="parts",
+    role_of=lambda message: PARTS.roles[message.get("role", PARTS.default_role)],
+    code=lambda part: None if (found := _code(part)) is None else found[1],
+    look=Look(
+        is_hidden=_is_hidden,
+        seal=_seals,
+        sealed=lambda part, seal: {**bare(part), **seal},
+        bare=bare,
+        is_text=lambda part: isinstance(part.get("text"), str) and part.get("thought") is not True,
+    ),
+    call=_call,
+    answer=_answer,
+)
+
+
 def rows_of(messages: object) -> list[Mapping[str, Any]]:
     """The contents as mappings; a plain string is a user's, as Google's SDK takes it.
 
@@ -145,6 +181,7 @@ FORMS = {
         read=read,
         mark=mark,
         stream=GeminiStream,
+        recall=recall_by(SPEECH),
         rows=rows_of,
     )
 }

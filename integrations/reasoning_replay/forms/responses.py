@@ -26,6 +26,7 @@ from ._carriers import (
     without_extras,
 )
 from ._envelopes import name_payload
+from ._responses_recall import recall_by
 from ._responses_stream import ResponsesStream, bare_call, call_signature, names, replayable
 from ._turns import last_start
 
@@ -280,6 +281,7 @@ FORMS = {
         read=read,
         mark=mark,
         stream=ResponsesStream,
+        recall=recall_by(kind_of, role_of),
         rows=rows_of,
         names=names,
     )

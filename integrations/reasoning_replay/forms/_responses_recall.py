@@ -1,0 +1,186 @@
+"""Items of the Responses API told by what everybody can see, and the reasoning of a run taken out and put back.
+
+A reply is the run of items that the model made. The ids of its visible items are no reasoning, but go only with it: an
+id without its reasoning item is refused, so a client that kept ids alone gets the items between them back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from . import PSF, Messages, Recall, Said, as_mapping, plain
+from ._carriers import EXTRAS, THOUGHT
+from ._recall import Calls, Words, called, packed, plain_id, quoted, shown, unpacked
+from ._responses_stream import call_signature
+
+Reads = Callable[[Mapping[str, Any]], str]
+_REPLY = "assistant"
+_HIDDEN = ("reasoning", "compaction", "item_reference")
+_NAMES = ("id", "status")
+_OF_THE_HOST = frozenset({*_NAMES, "call_id", *EXTRAS, PSF})
+"""Keys of an item that nobody but its host, or the list itself, can read."""
+_TEXTS = ("text", "input_text", "output_text")
+_ROLES = {"developer": "system"}
+_SIGNATURE = "thought_signature"
+
+
+def recall_by(kind_of: Reads, role_of: Reads) -> Recall:
+    """How the form is recalled whose items these two read."""
+    return Recall(said=partial(said, kind_of, role_of), lift=partial(lift, kind_of), lay=partial(lay, kind_of, role_of))
+
+
+def said(kind_of: Reads, role_of: Reads, messages: Messages) -> list[Said]:
+    """Every item by what everybody can see of it; those of a reply together."""
+    out: list[Said] = []
+    calls = Calls()
+    for start, end in _runs(role_of, messages):
+        role = role_of(messages[start])
+        if role == _REPLY:
+            out.append(_reply(kind_of, start, end, messages[start:end], calls))
+            continue
+        item = messages[start]
+        if kind_of(item) == "message":
+            words = _say(Words(_ROLES.get(role, role)), item.get("content"))
+        else:
+            words = _answer(item, calls)
+        out.append(Said(start, end, False, str(words), (), False))
+    return out
+
+
+def _runs(role_of: Reads, messages: Messages) -> Iterator[tuple[int, int]]:
+    """A run of the model's items, or one item of another."""
+    start = 0
+    while start < len(messages):
+        end = start + 1
+        if role_of(messages[start]) == _REPLY:
+            while end < len(messages) and role_of(messages[end]) == _REPLY:
+                end += 1
+        yield start, end
+        start = end
+
+
+def _say(words: Words, content: Any) -> Words:
+    """The texts and pictures of a content."""
+    if not isinstance(content, list):
+        if isinstance(content, str) or content is None:
+            words.say(content)
+        else:
+            words.show(shown(content))
+        return words
+    for part in map(plain, content):
+        if isinstance(part, str) or (isinstance(part, Mapping) and part.get("type") in _TEXTS):
+            words.say(part if isinstance(part, str) else part.get("text"))
+        else:
+            words.show(shown(part, ("annotations", "logprobs")))
+    return words
+
+
+def _answer(item: Mapping[str, Any], calls: Calls) -> Words:
+    words = Words("answer", calls.answered(item.get("call_id")))
+    _say(words, item.get("output"))
+    rest = {key: value for key, value in item.items() if key not in ("type", "output", *_OF_THE_HOST)}
+    more = shown(rest) if item.get("output") is None else "{}"
+    if more != "{}":
+        words.show(more)
+    return words
+
+
+def _reply(kind_of: Reads, start: int, end: int, run: Messages, calls: Calls) -> Said:
+    words = Words(_REPLY)
+    ids: list[str] = []
+    for item in run:
+        kind = kind_of(item)
+        if kind in _HIDDEN:
+            continue
+        words.show(_visible(kind, item))
+        if isinstance(item.get("call_id"), str):
+            ids.append(plain_id(item["call_id"]))
+    if ids:
+        calls.add(tuple(ids))
+    return Said(start, end, True, str(words), tuple(ids), _is_bare(kind_of, run))
+
+
+def _visible(kind: str, item: Mapping[str, Any]) -> str:
+    """What everybody can see of an item; empty for a message that says nothing."""
+    if kind == "message":
+        words = str(_say(Words("message"), item.get("content")))
+        return words if words != "[message]" else ""
+    if kind == "function_call":
+        return called(item.get("name"), item.get("arguments"))
+    if kind == "custom_tool_call":
+        return f"{called(item.get('name'), None)}{quoted(str(item.get('input') or ''))}"
+    return shown({**item, "type": kind}, _OF_THE_HOST)
+
+
+def _is_bare(kind_of: Reads, run: Messages) -> bool:
+    """Whether no reasoning stands there; ids of visible items, and a signature in a call's id, are none."""
+    return all(kind_of(item) not in _HIDDEN and not _beside(item) for item in run)
+
+
+def _beside(item: Mapping[str, Any]) -> bool:
+    """Whether something sealed stands beside a visible item."""
+    if any(item.get(key) is not None for key in EXTRAS):
+        return True
+    return PSF in item and call_signature({**item, "call_id": None}) is not None
+
+
+def lift(kind_of: Reads, rows: Messages) -> Any:
+    """A run's reasoning, and the ids that only go with it; None where there is no reasoning."""
+    items: list[Any] = []
+    names: list[Any] = []
+    seals: list[Any] = []
+    place = 0
+    for item in rows:
+        kind = kind_of(item)
+        if kind in _HIDDEN:
+            items.append([place, packed({key: value for key, value in item.items() if key != PSF})])
+            continue
+        if _visible(kind, item) == "":
+            continue
+        if (name := {key: item[key] for key in _NAMES if item.get(key) is not None}) and "id" in name:
+            names.append([place, packed(name)])
+        if seal := _seal(item):
+            seals.append([place, packed(seal)])
+        place += 1
+    if not items and not seals:
+        return None
+    return {name: found for name, found in (("items", items), ("names", names), ("seals", seals)) if found}
+
+
+def _seal(item: Mapping[str, Any]) -> dict[str, Any]:
+    """What is sealed beside a visible item; Gemini's signature wherever it stood."""
+    seal = {key: item[key] for key in EXTRAS if item.get(key) is not None}
+    if "extra_content" not in seal and (signature := call_signature(item)) is not None:
+        seal[PSF] = {_SIGNATURE: signature}
+    return seal
+
+
+def lay(kind_of: Reads, role_of: Reads, rows: Messages, lifted: Any) -> list[Mapping[str, Any]]:
+    """The client's items with the reasoning between them; as they are where some stands already, or one is missing."""
+    if not isinstance(lifted, Mapping) or not _is_bare(kind_of, rows):
+        return list(rows)
+    items = [(place, unpacked(item)) for place, item in lifted.get("items", ())]
+    beside: dict[int, dict[str, Any]] = {}
+    for place, more in (*lifted.get("names", ()), *lifted.get("seals", ())):
+        beside[place] = {**beside.get(place, {}), **unpacked(more)}
+    out: list[Mapping[str, Any]] = []
+    at = 0
+    for row in rows:
+        seen = _visible(kind_of(row), row) != ""
+        while seen and items and items[0][0] <= at:
+            out.append(items.pop(0)[1])
+        out.append(_with(row, beside.pop(at)) if seen and at in beside else row)
+        at += seen
+    if beside or any(place > at for place, _ in items):
+        return list(rows)
+    return [*out, *(item for _, item in items)]
+
+
+def _with(item: Mapping[str, Any], more: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A visible item with its id, its status and its seal, where it has none of its own."""
+    fields = {**(as_mapping(item.get(PSF)) or {}), **more.get(PSF, {})}
+    signed = PSF in more and THOUGHT not in str(item.get("call_id"))
+    missing = {key: value for key, value in more.items() if key != PSF and item.get(key) in (None, "")}
+    return {**item, **missing, **({PSF: fields} if signed else {})}
