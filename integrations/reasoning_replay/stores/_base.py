@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from hashlib import sha256
 from typing import NamedTuple, Self
 
 from .._origin import Origin, from_mark_id, to_mark
@@ -83,6 +84,28 @@ def joined(key: bytes, values: tuple[bytes, ...], value: bytes) -> tuple[bytes, 
     if values and values[-1] == value:
         return values
     return (*(each for each in values if each != value), value)[-MAX_VALUES:]
+
+
+@lru_cache(maxsize=1024)
+def hidden(tenant: str) -> bytes:
+    """A tenant as 16 bytes: it is nowhere written in words, and nobody can choose a name that is another's."""
+    return sha256(tenant.encode("utf-8", "surrogatepass")).digest()[:16]
+
+
+def packed(values: Sequence[bytes]) -> bytes:
+    """Values with their lengths."""
+    return b"".join(len(value).to_bytes(4, "big") + value for value in values)
+
+
+def unpacked(data: bytes) -> tuple[bytes, ...]:
+    """What `packed` made one of."""
+    values = []
+    at = 0
+    while at < len(data):
+        size = int.from_bytes(data[at : at + 4], "big")
+        values.append(data[at + 4 : at + 4 + size])
+        at += 4 + size
+    return tuple(values)
 
 
 class Shelf:

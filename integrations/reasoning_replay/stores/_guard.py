@@ -32,6 +32,8 @@ SILENCE = 600.0
 """Seconds between two warnings of one store, so that one that comes and goes does not fill the log."""
 MAX_WAITING = 256
 """Operations in the queue: that many threads wait at once, or the store is no help to any of them."""
+WARM = 1.0
+"""Seconds that the making of a store waits for its backend."""
 BARRIER = 10.0
 """Seconds that a purge waits for what was begun before it."""
 
@@ -120,6 +122,13 @@ class Guard:
         if way.until != 0.0:
             self._resume(way)
         return job.result  # type: ignore[no-any-return]
+
+    def warm(self, do: Callable[[], object]) -> None:
+        """Has the backend opened while nobody's call waits for it: that may take longer than a call would."""
+        job = _Job(do)
+        if self._at_work():
+            self._jobs.put(job)
+            job.done.acquire(timeout=WARM)
 
     def later(self, do: Callable[[], object]) -> None:
         """Has something done after what waits; nobody hears how it went."""

@@ -14,12 +14,10 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from functools import lru_cache
-from hashlib import sha256
 from threading import Thread
 from typing import TypeVar
 
-from ._base import Bounds, Store, StoreError, joined
+from ._base import Bounds, Store, StoreError, hidden, joined, packed, unpacked
 from ._guard import told
 from ._sqlite_file import checked_path, lasting, opened, transaction, write_back
 
@@ -72,6 +70,7 @@ class SQLiteStore(Store):
         self._commits = 0
         self._write_back: Thread | None = None
         self._connection: sqlite3.Connection | None = None
+        self._guard.warm(lambda: self._on_file(lambda _: None))
 
     def _clock(self) -> int:
         return time.time_ns() // 1000
@@ -102,7 +101,7 @@ class SQLiteStore(Store):
             self._connection = None
 
     def _get(self, tenant: str, keys: Sequence[bytes]) -> Mapping[bytes, Sequence[bytes]]:
-        return self._on_file(lambda connection: dict(self._found(connection, _hidden(tenant), keys)))
+        return self._on_file(lambda connection: dict(self._found(connection, hidden(tenant), keys)))
 
     def _found(
         self, connection: sqlite3.Connection, tenant: bytes, keys: Sequence[bytes]
@@ -146,7 +145,7 @@ class SQLiteStore(Store):
         )
 
     def _add(self, tenant: str, items: Sequence[tuple[bytes, bytes]]) -> None:
-        if self._on_file(lambda connection: self._added(connection, _hidden(tenant), items)):
+        if self._on_file(lambda connection: self._added(connection, hidden(tenant), items)):
             self._guard.later(self._shrink_on)
         self._commits += 1
         if self._commits % COMMITS == 0 and (self._write_back is None or not self._write_back.is_alive()):
@@ -222,7 +221,7 @@ class SQLiteStore(Store):
         self._guard.barrier()
         try:
             with closing(opened(self._path, repr(self))) as connection:
-                return self._purged(connection, _hidden(tenant))
+                return self._purged(connection, hidden(tenant))
         except (sqlite3.Error, OSError) as error:
             raise StoreError(f"{self!r}: purge: {told(error)}; what is left goes when it is called again") from None
 
@@ -242,25 +241,3 @@ class SQLiteStore(Store):
 
     def __repr__(self) -> str:
         return f"SQLiteStore({self._path.name!r})"
-
-
-@lru_cache(maxsize=1024)
-def _hidden(tenant: str) -> bytes:
-    """A tenant as 16 bytes that nobody can choose to be another's."""
-    return sha256(tenant.encode("utf-8", "surrogatepass")).digest()[:16]
-
-
-def packed(values: Sequence[bytes]) -> bytes:
-    """Values with their lengths."""
-    return b"".join(len(value).to_bytes(4, "big") + value for value in values)
-
-
-def unpacked(data: bytes) -> tuple[bytes, ...]:
-    """What `packed` made one of."""
-    values = []
-    at = 0
-    while at < len(data):
-        size = int.from_bytes(data[at : at + 4], "big")
-        values.append(data[at + 4 : at + 4 + size])
-        at += 4 + size
-    return tuple(values)
