@@ -19,27 +19,9 @@ SAMPLED = (
 WHOLE = [(name, mode) for name, entry in ENTRIES.items() for mode in entry.modes]
 
 
-GOOGLE = {"gemini", "vertex"}
-KNOWN = {
-    "LiteLLM's azure_ai takes `reasoning_content` out, and the required key goes with an empty text": lambda f: (
-        f.what == matrix.LOST and f.detail.startswith("at azure deepseek")
-    ),
-    "a reply of Gemini leaves `images: []` on LiteLLM's message, which closed schemas refuse": lambda f: (
-        f.what == matrix.REFUSED
-        and {f.source, f.target} & GOOGLE
-        and ("images" in f.detail or "Extra inputs are not permitted" in f.detail)
-    ),
-    "the signature on the text of an answer does not go back to Gemini": lambda f: (
-        f.what == matrix.LOST and f.detail.startswith(("at gemini", "at vertex"))
-    ),
-}
-"""What is not mended yet: why -> whether a failure is that one."""
-
-
 def clean(result, *kinds):
-    """No failure of these kinds but the known ones; they are told one a line, without reasoning."""
-    unknown = [f for f in result.of(*kinds) if not any(is_it(f) for is_it in KNOWN.values())]
-    return [f"{f.what} | {f.source} -> {f.target} | {f.way} | {f.detail}" for f in unknown]
+    """No failure of these kinds; they are told one a line, without reasoning."""
+    return [f"{f.what} | {f.source} -> {f.target} | {f.way} | {f.detail}" for f in result.of(*kinds)]
 
 
 def test_every_strict_host_that_litellm_can_call_is_in_the_table():
@@ -91,15 +73,3 @@ def whole(request):
 @pytest.mark.parametrize("kind", matrix.KINDS)
 def test_in_the_whole_matrix_nothing_is_wrong_on_the_wire(kind, whole):
     assert [] == clean(whole, kind)
-
-
-MENDED_WHEN_CLEAN = ("azure deepseek", "groq", "vertex", "unknown")
-"""Hosts at which every known failure shows."""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("why", KNOWN)
-def test_what_is_known_is_not_mended_yet(why):
-    chosen = matrix.pairs(ENTRIES["completion"], MENDED_WHEN_CLEAN)
-    found = [f for mode in ("sync", "stream") for f in matrix.run("completion", mode, chosen).failures]
-    assert any(KNOWN[why](f) for f in found), "it is mended: take its row out of KNOWN"

@@ -286,6 +286,12 @@ PSF_CARRIERS = ("thought_signatures", "openai_responses_replay", "reasoningConte
 """Fields of `provider_specific_fields` that LiteLLM's own providers read back (gemini, responses bridge, converse)."""
 
 
+def field_word(name: str, value: Any) -> str:
+    """What such a field holds, in one word: of several Gemini signatures LiteLLM sends the first, on the text."""
+    first = value[0] if name == PSF_CARRIERS[0] and isinstance(value, list) and value else None
+    return first if isinstance(first, str) else canonical(value)
+
+
 def codes_of(carrier: ListCarrier, items: list[Any]) -> Codes:
     """Place and code of every item that holds reasoning."""
     return tuple((item, code) for item, value in enumerate(items) if (code := carrier.code(plain(value))) is not None)

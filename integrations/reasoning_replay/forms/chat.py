@@ -25,6 +25,7 @@ from ._carriers import (
     block_code,
     codes_of,
     extra_code,
+    field_word,
     part_of,
     signature_of,
     under_mark,
@@ -43,6 +44,9 @@ ROLES = ("system", "developer", "user", "assistant", "tool", "function", "latest
 _RESULTS = frozenset({"tool", "function"})
 _SPOKEN = ("function_call", "audio", "refusal", "images")
 """Keys besides `content` and `tool_calls` that make a message visible."""
+_SHOWN = ("annotations", "images")
+"""Lists that only replies have. An empty one says nothing and is refused by closed schemas: LiteLLM leaves `images: []`
+on what Gemini says, OpenAI itself `annotations: []`."""
 
 
 class _Look:
@@ -57,6 +61,7 @@ class _Look:
         self.sealed = tuple(key for key in SEALED if key in keys)
         self.lists = tuple(carrier for carrier in LISTS if carrier.key in keys)
         self.spare = tuple(key for key in (PSF, TURN) if key in keys)
+        self.shown = tuple(key for key in _SHOWN if key in keys)
         self.shapes: dict[Any, Message] = {}
         self.usual = _usual(keys)
         """For `_usual_key`, where messages with these keys may be usual ones."""
@@ -168,8 +173,9 @@ def _facts(look: _Look, index: int, message: Mapping[str, Any]) -> tuple[Any, ..
     calls = message.get("tool_calls")
     called = (calls is not None and calls != []) or message.get("function_call") is not None
     hidden = sum(carrier == "content.thinking" for carrier, _, _ in codes)
-    visible = called or len(content or ()) > hidden or any(message.get(name) is not None for name in _SPOKEN)
-    names = (*look.strings, *look.sealed, *(carrier.key for carrier in look.lists if carrier.key not in _VISIBLE))
+    visible = called or len(content or ()) > hidden or any(message.get(name) not in (None, []) for name in _SPOKEN)
+    lists = (carrier.key for carrier in look.lists if carrier.key not in _VISIBLE)
+    names = (*look.strings, *look.sealed, *lists, *look.shown)
     spare = (*look.spare, *(name for name in names if message[name] is None or message[name] == []))
     ordered = look.litellm and LAYOUT in fields and isinstance(content, str)
     lead = _lead(codes, fields.get(LAYOUT) if ordered else None)
@@ -284,7 +290,7 @@ def payload(message: Mapping[str, Any], part: Part) -> str:
     if part.item is None:
         name = part.carrier.removeprefix("psf.")
         if name != part.carrier:
-            return f"\0{canonical(message[PSF][name])}"
+            return f"\0{field_word(name, message[PSF][name])}"
         if name == INLINE:
             inline = inline_in(message["content"])
             return "" if inline is None else inline.text

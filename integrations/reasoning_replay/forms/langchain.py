@@ -15,7 +15,7 @@ from typing import Any
 from .._history import History, HistoryError, Message, Part, StartsTurn
 from .._origin import MARK, mark_id
 from . import PSF, TURN, Form, Messages, canonical
-from ._carriers import BY_NAME, STRINGS, THOUGHT, part_of, under_mark
+from ._carriers import BY_NAME, STRINGS, THOUGHT, field_word, part_of, under_mark
 from ._inline import INLINE, Inline, inline_in
 from ._langchain_blocks import (
     IDS,
@@ -227,7 +227,9 @@ def payload(message: Mapping[str, Any], part: Part) -> str:
         text: str = kwargs["reasoning_content"] if named("reasoning_content", kwargs) == carrier else kwargs[carrier]
         return text
     name = carrier.removeprefix("psf.")
-    value = kwargs[carrier] if name == carrier else kwargs[PSF][name]
+    if name != carrier:
+        return f"\0{field_word(name, kwargs[PSF][name])}"
+    value = kwargs[carrier]
     return f"\0{value if isinstance(value, str) else canonical(value)}"
 
 

@@ -33,7 +33,7 @@ from ._carriers import CHAT_CALLS, MESSAGES_CALLS, RESPONSES_CALLS, Carrier, car
 from ._entries import MESSAGES, RESPONSES, Entries
 from ._errors import as_litellms
 from ._stream import StreamNotes
-from ._strip import as_dict, body_of, list_in, strip_wire, stripped_fields, stripped_rows, write_body
+from ._strip import as_dict, body_of, list_in, regained, strip_wire, stripped_fields, stripped_rows, write_body
 from ._target import client_base, custom_host, host_at, predicted_url
 from ._told import is_told, tell
 
@@ -255,7 +255,8 @@ class ReasoningReplay(Entries, CustomLogger):
             plan = self._prepare(given, str(called), carrier.dialect, model, params, hint, self.known, form)
             if planned is not None and body[key] == planned.messages:
                 body[key] = plan.messages  # nothing has rewritten them since: what was wrongly out comes back
-        confirmed = _replay.confirm_safely(body[key], plan, form=carrier.wire, request=asked)
+        rows = regained(body[key], plan.messages, carrier.strips)
+        confirmed = _replay.confirm_safely(rows, plan, form=carrier.wire, request=asked)
         details[REPORT] = confirmed.report
         request, gone = without_betas(confirmed.request, asked, body)
         write_body(body, replace(confirmed, request=request), key)

@@ -42,12 +42,15 @@ class Carrier(NamedTuple):
     """A caller's OpenAI client plays no part: LiteLLM speaks HTTP itself for this provider."""
     global_first: bool = False
     """The module global beats even the call's own base."""
+    strips: tuple[str, ...] = ()
+    """Keys of a message that LiteLLM takes out for every model of a provider; what the plan kept there is put back."""
     hint: bool = True
     """The provider's name says whose rule holds behind a base URL of the caller's own."""
 
 
 _OPENAI = (GLOBAL_BASE, "OPENAI_BASE_URL", "OPENAI_API_BASE", "https://api.openai.com/v1")
 _CLAUDE = (GLOBAL_BASE, "ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL", "https://api.anthropic.com")
+_FOUNDRY = (GLOBAL_BASE, "AZURE_AI_API_BASE")
 _GEMINI = (GLOBAL_BASE, "GEMINI_API_BASE", "https://generativelanguage.googleapis.com")
 _VERTEX = (GLOBAL_BASE, "VERTEXAI_API_BASE", "https://{vertex}-aiplatform.googleapis.com")
 _ENDPOINT = ("call.aws_bedrock_runtime_endpoint", "AWS_BEDROCK_RUNTIME_ENDPOINT")
@@ -59,6 +62,8 @@ CARRIERS: tuple[Carrier, ...] = (
     Carrier("openai", bases=_OPENAI, hint=False),
     Carrier("custom_openai", bases=_OPENAI, hint=False),
     Carrier("azure", bases=(GLOBAL_BASE, "AZURE_API_BASE")),
+    Carrier("azure_ai", "*claude*", dialect="anthropic", wire="anthropic", bases=_FOUNDRY, ignores_client=True),
+    Carrier("azure_ai", bases=_FOUNDRY, strips=("reasoning_content",)),
     Carrier("anthropic", dialect="anthropic", wire="anthropic", bases=_CLAUDE, ignores_client=True),
     Carrier("deepseek", ignores_client=True),
     Carrier("groq", ignores_client=True),

@@ -8,6 +8,7 @@ from typing import Any
 from .._origin import Origin
 from .._plan import Plan
 from .._replay import fallback_plan
+from ..forms import as_mapping
 from ._carriers import CARRIERS
 from ._target import custom_host
 
@@ -63,6 +64,22 @@ def _plan(messages: Any, form: str, names: Mapping[str, Any], request: Any) -> P
 
 def _dialect_of(names: Mapping[str, Any]) -> str:
     return next((row.dialect for row in CARRIERS if row.provider == names.get("custom_llm_provider")), "chat")
+
+
+def regained(rows: list[Any], planned: list[Any], keys: tuple[str, ...]) -> list[Any]:
+    """A body's messages with what LiteLLM took out of the planned ones under these keys; the very list if it did not.
+
+    Only where each of them is still in its place: else nobody can say whose it is, and the rule's fill has to do.
+    """
+    if not keys or [row.get("role") for row in rows] != [row.get("role") for row in planned]:
+        return rows
+    out = [_with_keys(row, as_mapping(old) or {}, keys) for row, old in zip(rows, planned, strict=True)]
+    return rows if all(new is row for new, row in zip(out, rows, strict=True)) else out
+
+
+def _with_keys(row: Any, old: Mapping[str, Any], keys: tuple[str, ...]) -> Any:
+    lost = {key: old[key] for key in keys if key in old and key not in row}
+    return {**row, **lost} if lost else row
 
 
 def as_dict(request: Mapping[str, Any] | None, given: Any) -> Any:
