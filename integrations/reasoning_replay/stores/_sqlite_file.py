@@ -13,7 +13,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
 
@@ -87,21 +87,20 @@ def opened(path: Path, where: str) -> sqlite3.Connection:
     _make_private(path)
     end = time.monotonic() + BUSY
     while True:
-        connection = sqlite3.connect(path, timeout=BUSY, isolation_level=None, check_same_thread=False)
-        try:
-            for pragma in _PRAGMAS:
-                connection.execute(f"PRAGMA {pragma}")
-            _prepare(connection, where)
-        except sqlite3.OperationalError as error:
-            connection.close()
-            if not busy(error) or time.monotonic() > end:
-                raise
-            time.sleep(0.02)  # not every lock on the way to WAL waits by itself
-        except BaseException:
-            connection.close()
-            raise
-        else:
-            return connection
+        with ExitStack() as undo:
+            connection = sqlite3.connect(path, timeout=BUSY, isolation_level=None, check_same_thread=False)
+            undo.callback(connection.close)
+            try:
+                for pragma in _PRAGMAS:
+                    connection.execute(f"PRAGMA {pragma}")
+                _prepare(connection, where)
+            except sqlite3.OperationalError as error:
+                if not busy(error) or time.monotonic() > end:
+                    raise
+            else:
+                undo.pop_all()
+                return connection
+        time.sleep(0.02)  # not every lock on the way to WAL waits by itself
 
 
 def _prepare(connection: sqlite3.Connection, where: str) -> None:
