@@ -18,7 +18,10 @@ import reasoning_replay
 
 HOUSE = Path(reasoning_replay.__file__).parent
 FILES = sorted(HOUSE.rglob("*.py"))
-PUBLIC = ["reasoning_replay", "reasoning_replay.langchain", "reasoning_replay.litellm", "reasoning_replay.testing"]
+PUBLIC = [
+    "reasoning_replay", "reasoning_replay.langchain", "reasoning_replay.litellm", "reasoning_replay.stores",
+    "reasoning_replay.testing",
+]  # fmt: skip
 
 # Who may enter whom: the room, and the rooms that its imports may name. A room is a module or a folder
 # directly under the package; what a room's own files do among themselves is its own affair (but see `forms`).
@@ -29,17 +32,18 @@ MAY_SEE = {
     **{room: set(CORE[:at]) for at, room in enumerate(CORE)},
     "_report": {"_origin", "_rules", "_decision", "_report_html"},
     "_report_html": {"_decision", "_report"},
-    "_known": {"_origin", "_history"},
+    "stores": {"_origin"},
+    "_known": {"_origin", "stores"},
     "hosts": {"_rules", "_parse"},
     "_fallback": {*CORE},
     "_plan": {*CORE, "_report", "_known", "_restore"},
     "_restore": {"_origin", "_history", "_known", "forms"},
     "_resolve": {"_origin", "_history", "_known", "_restore", "forms"},
     "_faults": {"_rules", "_known", "_plan"},
-    "_capture": {"_origin", "_known", "_faults", "_plan", "_restore", "forms"},
+    "_capture": {"_origin", "_known", "_faults", "_restore", "forms"},
     "_unknown": {"_history", "_rules", "forms"},
     "_replay": {*CORE, "_unknown", "_report", "_known", "_resolve", "_fallback", "_plan", "_faults", "hosts"},
-    "litellm": {*CORE, "_report", "_known", "_plan", "_faults", "_capture", "_replay"},
+    "litellm": {*CORE, "_report", "_known", "_plan", "_faults", "_capture", "_replay", "_resolve", "_restore"},
     "langchain": {*CORE, "_report", "_known", "_plan", "_faults", "_capture", "_replay", "litellm"},
     "testing": {"_origin", "_history", "_engine", "_report", "_known", "_plan", "_faults", "_capture", "_replay"},
     "_cli": {*CORE, "_report", "_known", "_plan", "_unknown", "_replay", "hosts", "_demo"},
@@ -124,7 +128,7 @@ def test_below_the_doors_nobody_sees_a_framework_a_clock_the_environment_or_a_lo
 
 
 def test_a_broad_except_stands_in_one_place():
-    """`_faults.fail_closed`; beside it only where a person's own code or a story is caught."""
+    """`_faults.fail_closed`, and the guard of the stores; beside them where a person's own code or a story is caught."""
     broad = {
         named(path)
         for path in FILES
@@ -136,7 +140,7 @@ def test_a_broad_except_stands_in_one_place():
             or {"Exception", "BaseException"} & {n.id for n in ast.walk(node.type) if isinstance(n, ast.Name)}
         )
     }
-    assert {"_faults.py"} == broad
+    assert {"_faults.py", "stores/_guard.py"} == broad
 
 
 def test_forms_never_see_each_other():

@@ -11,8 +11,7 @@ from typing import Any, Literal, overload
 from ._faults import fail_closed
 from ._known import Known, default_store, memory_of, note_all
 from ._origin import Origin, to_mark
-from ._plan import Plan
-from ._restore import to_keep
+from ._restore import Trailed, to_keep
 from .forms import Form, Stream, digest, form_for
 
 
@@ -24,7 +23,7 @@ def capture(
     form: Literal["langchain"],
     choice: int = 0,
     known: Known | None = None,
-    after: Plan | None = None,
+    after: Trailed | None = None,
 ) -> Any: ...
 
 
@@ -36,7 +35,7 @@ def capture(
     form: Literal["responses"],
     choice: int = 0,
     known: Known | None = None,
-    after: Plan | None = None,
+    after: Trailed | None = None,
 ) -> list[dict[str, Any]]: ...
 
 
@@ -48,7 +47,7 @@ def capture(
     form: str | None = None,
     choice: int = 0,
     known: Known | None = None,
-    after: Plan | None = None,
+    after: Trailed | None = None,
 ) -> dict[str, Any]: ...
 
 
@@ -59,7 +58,7 @@ def capture(
     form: str | None = None,
     choice: int = 0,
     known: Known | None = None,
-    after: Plan | None = None,
+    after: Trailed | None = None,
 ) -> Any:
     """The assistant message of a reply, marked if it brought reasoning, ready to be appended to the history.
 
@@ -116,7 +115,7 @@ def note_reply(
     return len(parts) > 0
 
 
-def trail_of(after: Plan | None) -> bytes | None:
+def trail_of(after: Trailed | None) -> bytes | None:
     """What the reply to a plan is kept under; None where there is no plan, or no store that restores."""
     return None if after is None else after.trail
 
@@ -143,7 +142,7 @@ class Collector:
         form: str | None = None,
         choice: int = 0,
         known: Known | None = None,
-        after: Plan | None = None,
+        after: Trailed | None = None,
     ) -> None:
         self._origin = origin
         self._trail = trail_of(after)

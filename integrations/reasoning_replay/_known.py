@@ -6,18 +6,29 @@ Holds digests and origins, never text. Bounded: the entry that was not looked at
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
-from threading import Lock
 from typing import Protocol
 
 from ._origin import Origin, to_mark
+from .stores._base import MAX_VALUES as MAX_ORIGINS
+from .stores._base import ORIGINS_KEY
+from .stores._memory import MAX_ITEMS, MemoryStore
 
-MAX_ITEMS = 65_536
-"""Payloads remembered by the default store: about 20 MB, some hundred long agent runs (a guess, 2026-11-30)."""
-MAX_ORIGINS = 8
-"""Origins remembered for one payload: the same words from more hosts than that are no evidence of any."""
+__all__ = [  # the first four live in `stores`
+    "MAX_ITEMS",
+    "MAX_ORIGINS",
+    "ORIGINS_KEY",
+    "Known",
+    "Memory",
+    "MemoryStore",
+    "Overlay",
+    "default_store",
+    "first_time",
+    "forget_warnings",
+    "memory_of",
+    "note_all",
+]  # fmt: skip
 
 
 class Known(Protocol):
@@ -43,10 +54,6 @@ class Memory(Known, Protocol):
         """Adds values to keys; never raises."""
 
 
-ORIGINS_KEY = b"o"
-"""Begins the key of a payload's origins; the values are the ids of marks."""
-
-
 def memory_of(known: Known) -> Memory | None:
     """The store as one that restores; None for one that notes origins alone, and for the process's own.
 
@@ -66,40 +73,6 @@ def note_all(known: Known, digests: Sequence[bytes], origin: Origin, kept: Itera
         memory.add([*((ORIGINS_KEY + each, value) for each in digests), *kept])
 
 
-class MemoryStore:
-    """`Known` in memory, for one process. Mutable and thread-safe."""
-
-    def __init__(self, *, max_items: int = MAX_ITEMS) -> None:
-        if max_items < 1:
-            raise ValueError(f"MemoryStore(max_items={max_items!r}): allowed: 1 or more")
-        self._max_items = max_items
-        self._items: OrderedDict[bytes, frozenset[Origin]] = OrderedDict()
-        self._lock = Lock()
-
-    def note(self, digest: bytes, origin: Origin) -> None:
-        with self._lock:
-            known = self._items.pop(digest, frozenset())
-            if origin not in known and len(known) < MAX_ORIGINS:
-                known |= {origin}
-            self._items[digest] = known
-            if len(self._items) > self._max_items:
-                self._items.popitem(last=False)
-
-    def origins(self, digest: bytes) -> frozenset[Origin]:
-        with self._lock:
-            found = self._items.get(digest)
-            if found is None:
-                return frozenset()
-            self._items.move_to_end(digest)
-            return found
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def __repr__(self) -> str:
-        return f"MemoryStore({len(self)} of {self._max_items} items)"
-
-
 class Overlay:
     """What one plan kept, over the store that it was made with. Never changed after it is made."""
 
@@ -110,8 +83,11 @@ class Overlay:
         *,
         users: int = 0,
         users_in_turn: int = 0,
+        restored: frozenset[bytes] = frozenset(),
     ) -> None:
         self._kept = kept
+        self.restored = restored
+        """Digests of what a store had put back into them."""
         self._below = below
         self.users = users
         """User messages in the planned list, whose turn notes are gone."""

@@ -20,7 +20,7 @@ from ._known import Known, Overlay, default_store
 from ._origin import Origin, OriginError, Reach, accepts, path_of
 from ._plan import ConversationElsewhere, MissingReasoning, Plan, Work
 from ._report import Report
-from ._resolve import by_count, in_store, recalled_for, resolve
+from ._resolve import by_count, in_store, recalled_for, resolve, restored_in
 from ._rules import (
     BadPolicy,
     Choice,
@@ -124,6 +124,7 @@ def _prepare(
     again = isinstance(known, Overlay)  # what a plan for these messages kept: it knows blanks too
     history = resolve(history, rows, form, in_store(known if recalled is None else recalled), blanks=again)
     if isinstance(known, Overlay):
+        history = restored_in(history, rows, form, known.restored)
         history = history.with_start_of(known.users, known.users_in_turn)
     used = history.calls_tools()
     choice = select(all_hosts(), target, request, policy=policy, hint=hint, used_tools=used, path=path)

@@ -88,3 +88,20 @@ def by_count(kept: Mapping[str, int], origin: Origin) -> Find:
         return origins if left[payload] >= 0 else frozenset()
 
     return find
+
+
+def restored_in(
+    history: History, rows: Sequence[Mapping[str, Any]], form: Form, restored: Collection[bytes]
+) -> History:
+    """The history with a note on every part that a store had put back before it came here in another form."""
+    if not restored:
+        return history
+    found = list(history.rows)
+    for row, shape in enumerate(history.rows):
+        parts = tuple(
+            part._replace(restored=part.value == "text" and digest(form.payload(rows[row], part)) in restored)
+            for part in shape.parts
+        )
+        if parts != shape.parts:
+            found[row] = replace(shape, parts=parts)
+    return history.with_rows(found)

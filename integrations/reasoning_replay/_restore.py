@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from ._history import History, Message
 from ._known import ORIGINS_KEY, Memory
@@ -25,6 +25,14 @@ SESSION_KEY = b"s"
 """Begins the key of a reply under a session that the caller names."""
 
 _START = blake2b(digest_size=16).digest()
+
+
+class Trailed(Protocol):
+    """What knows of a conversation that a reply answers: a plan."""
+
+    @property
+    def trail(self) -> bytes | None:
+        """Digest of what is visible in it; None where no store restores."""
 
 
 class Recalled(NamedTuple):

@@ -37,7 +37,7 @@ def _break_form(monkeypatch, step):
 
 STEPS = {
     "view": _breaks_view,
-    "resolve": lambda patch: patch.setattr(_replay, "_resolve", _broken),
+    "resolve": lambda patch: patch.setattr(_replay, "resolve", _broken),
     "select": lambda patch: patch.setattr(_replay, "select", _broken),
     "plan": lambda patch: patch.setattr(_engine, "plan", _broken),
     "apply": _breaks_apply,
@@ -135,7 +135,7 @@ def test_a_fault_over_the_notes_of_an_async_attempt_strips_and_breaks_nothing(na
     assert [] == host.refusals + canaries_in(host.last.raw.decode())
 
 
-CLIENT_STEPS = ("client_base", "details_of", "is_covered", "attempt_of", "begin", "_with")
+CLIENT_STEPS = ("client_base", "details_of", "is_covered", "attempt_of", "begin", "changed")
 
 
 @pytest.mark.faulty(reason="that is what is tried")
@@ -151,7 +151,7 @@ def test_a_fault_over_a_callers_client_strips_too(step, mode, strict_hosts, inst
         calls.append(step)
         return _broken() if len(calls) == 1 else whole(*args, **kwargs)
 
-    monkeypatch.setattr(_callback, step, fails_once if step == "_with" else _broken)
+    monkeypatch.setattr(_callback, step, fails_once if step == "changed" else _broken)
     make = openai.AsyncOpenAI if "async" in mode else openai.OpenAI
     client = make(base_url=host.url, api_key="k")
     MODES[mode](host, BEFORE, client=client, api_base=None)

@@ -1,10 +1,13 @@
 """Reasoning replay for LiteLLM: `litellm.callbacks.append(ReasoningReplay())`.
 
 `report_of(response)` gives a call's report; other callbacks find it in their `kwargs["reasoning_replay"]`.
-Not for the LiteLLM Proxy yet: a mark is a plain name there, which its clients could read and forge.
+In the LiteLLM Proxy: `litellm_settings.callbacks: [reasoning_replay.litellm.proxy_handler_instance]`.
 """
 
 from __future__ import annotations
+
+from functools import cache
+from typing import Any
 
 try:
     import litellm as _litellm  # noqa: F401
@@ -16,3 +19,17 @@ from ._errors import ConversationElsewhere, MissingReasoning
 from ._told import report_of
 
 __all__ = ["ConversationElsewhere", "MissingReasoning", "ReasoningReplay", "report_of"]
+
+
+@cache
+def _proxy_handler_instance() -> Any:
+    from ._proxy import proxy_callback
+
+    return proxy_callback()
+
+
+def __getattr__(name: str) -> Any:
+    """`proxy_handler_instance` is made, and its patches go in, when the proxy asks for it."""
+    if name == "proxy_handler_instance":
+        return _proxy_handler_instance()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

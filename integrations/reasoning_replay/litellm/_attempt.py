@@ -16,6 +16,7 @@ from .._origin import Origin
 from .._plan import Plan
 from .._report import Report
 from ._carriers import is_covered
+from ._keeping import Asked, Keeping
 from ._target import origin_of
 
 REPORT = "reasoning_replay"
@@ -27,9 +28,13 @@ _BRIDGE = "_reasoning_replay_bridge"
 class Attempt:
     """One attempt. Mutable: each layer adds what it has found. Opaque to loggers that copy or print what holds it."""
 
-    __slots__ = ("bridged", "called", "client", "entry", "plan")
+    __slots__ = ("after", "asked", "bridged", "called", "client", "entry", "plan")
 
-    def __init__(self) -> None:
+    def __init__(self, asked: Asked) -> None:
+        self.asked = asked
+        """What this call may see of the store."""
+        self.after: Plan | None = None
+        """The plan that was made last: its messages are what the reply answers."""
         self.bridged = False
         """LiteLLM sends a chat completion to the Responses API: planned as chat, and marked as chat."""
         self.entry: str | None = None
@@ -51,11 +56,17 @@ class Attempt:
 class Bridge:
     """A call in one dialect that LiteLLM makes in another. Mutable; opaque, as an Attempt is."""
 
-    __slots__ = ("answered", "dialect", "known", "report", "texts")
+    __slots__ = ("answered", "asked", "dialect", "known", "report", "texts", "trail")
 
-    def __init__(self, dialect: str, known: Known | None = None, texts: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, dialect: str, asked: Asked, known: Known | None = None, texts: Mapping[str, str] | None = None
+    ) -> None:
         self.dialect = dialect
         """What the caller speaks."""
+        self.asked = asked
+        """What this call may see of the store."""
+        self.trail: bytes | None = None
+        """Digest of what the caller's history shows, for the reply as the caller gets it."""
         self.known = known
         """What the marks of the caller's history say, over the store: none of them gets across."""
         self.texts = texts or {}
@@ -101,9 +112,9 @@ def details_of(logging_obj: Any) -> dict[str, Any]:
     return details if isinstance(details, dict) else {}
 
 
-def begin(details: dict[str, Any]) -> Attempt:
+def begin(details: dict[str, Any], asked: Asked) -> Attempt:
     """A new attempt, in the place of the one before."""
-    attempt = details[_KEY] = Attempt()
+    attempt = details[_KEY] = Attempt(asked)
     return attempt
 
 
@@ -116,6 +127,14 @@ def attempt_of(details: Mapping[str, Any]) -> Attempt | None:
     """The running attempt; None where layer 1 was not asked."""
     attempt = details.get(_KEY)
     return attempt if isinstance(attempt, Attempt) else None
+
+
+def keeping_of(details: Mapping[str, Any], asked: Asked, *, inner: bool = False) -> Keeping:
+    """Where the reply to a call goes; `inner`: LiteLLM makes something else of it before the caller gets it."""
+    bridge, attempt = bridge_of(details), attempt_of(details)
+    if bridge is not None:
+        return Keeping(bridge.asked, None if inner else bridge)
+    return Keeping(asked) if attempt is None else Keeping(attempt.asked, attempt.after)
 
 
 def is_ours(details: Mapping[str, Any]) -> bool:

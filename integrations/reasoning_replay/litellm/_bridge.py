@@ -16,10 +16,13 @@ from .._decision import Act, Decision, Zone
 from .._history import History, Part, StartsTurn
 from .._known import Known, Overlay
 from .._origin import Origin
+from .._resolve import Find, in_store
+from .._restore import Recalled
 from ..forms import Form, digest, plain
 from ..forms._carriers import block_payload, text_of
 from ..forms._envelopes import inside
 from ._attempt import Bridge
+from ._keeping import Asked
 
 _KEEP = Act("keep", "own")
 _NOBODYS = frozenset({Origin("custom:several")})
@@ -35,18 +38,44 @@ class _Found(NamedTuple):
     origins: frozenset[Origin]
 
 
-def bridge_for(rows: list[Mapping[str, Any]], form: Form, store: Known, starts_turn: StartsTurn | None) -> Bridge:
-    """The bridge of one call, with all that is known of its history."""
+def bridge_for(
+    rows: list[Mapping[str, Any]],
+    form: Form,
+    store: Known,
+    starts_turn: StartsTurn | None,
+    asked: Asked,
+    recalled: Recalled | None = None,
+) -> Bridge:
+    """The bridge of one call, with all that is known of its history; what was `recalled` stands in for it."""
+    rows = rows if recalled is None else recalled.rows
     history = form.view(rows, starts_turn)
-    found = list(_found(rows, history, form, store))
+    found = list(_found(rows, history, form, in_store(store if recalled is None else recalled)))
     texts = {} if form.name != "responses" else dict(_rewritten(rows, found))
     kept: dict[bytes, frozenset[Origin]] = {}
     for payload, origins in _written(rows, found, form.name):
         name = digest(payload)
         kept[name] = kept.get(name, frozenset()) | origins
     users = [row for row, shape in enumerate(history.rows) if shape.role == "user" and not _is_result(rows[row])]
-    known = Overlay(kept, store, users=len(users), users_in_turn=sum(row >= history.turn_start for row in users))
-    return Bridge(form.name, known, texts)
+    known = Overlay(
+        kept,
+        store,
+        users=len(users),
+        users_in_turn=sum(row >= history.turn_start for row in users),
+        restored=_restored_payloads(rows, found, recalled, form.name),
+    )
+    bridge = Bridge(form.name, asked, known, texts)
+    bridge.trail = None if recalled is None else recalled.trail
+    return bridge
+
+
+def _restored_payloads(
+    rows: list[Mapping[str, Any]], found: list[_Found], recalled: Recalled | None, dialect: str
+) -> frozenset[bytes]:
+    """Digests of what the store had put back, as LiteLLM will write it: for the report on the other side."""
+    if recalled is None or not recalled.restored:
+        return frozenset()
+    own = [each for each in found if each.row in recalled.restored]
+    return frozenset(digest(payload) for payload, _ in _written(rows, own, dialect))
 
 
 def bare(rows: list[Mapping[str, Any]], form: Form) -> list[Any]:
@@ -69,17 +98,17 @@ def _restored(message: Any, texts: Mapping[str, str]) -> Any:
     return {**message, "reasoning_content": texts[text]} if isinstance(text, str) and text in texts else message
 
 
-def _found(rows: list[Mapping[str, Any]], history: History, form: Form, store: Known) -> Iterator[_Found]:
+def _found(rows: list[Mapping[str, Any]], history: History, form: Form, find: Find) -> Iterator[_Found]:
     for row, shape in enumerate(history.rows):
         for part in shape.parts:
             payload = form.payload(rows[row], part)
-            origins = part.origins if part.marked else _stored(part, payload, store)
+            origins = part.origins if part.marked else _stored(part, payload, find)
             if origins:
                 yield _Found(row, payload, frozenset(origins))
 
 
-def _stored(part: Part, payload: str, store: Known) -> frozenset[Origin] | None:
-    return frozenset(store.origins(digest(payload))) if part.value == "text" else None
+def _stored(part: Part, payload: str, find: Find) -> frozenset[Origin] | None:
+    return frozenset(find(payload)) if part.value == "text" else None
 
 
 def _written(

@@ -9,7 +9,6 @@ layer tells the next travels in LiteLLM's notes of the attempt.
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,19 +18,32 @@ from typing import Any, Self, cast
 import litellm
 from litellm.integrations.custom_logger import CustomLogger
 
-from .. import _capture, _plan, _replay
+from .. import _plan, _replay
 from .._faults import fail_closed
 from .._known import Known
 from .._origin import MARK, Origin, OriginError
 from .._rules import BadPolicy, Policy
 from ..forms import LAYOUT, PSF, layout_of
 from . import _patches
-from ._attempt import REPORT, Attempt, answering, attempt_of, begin, bridge_of, details_of, forget, is_ours
+from ._attempt import (
+    REPORT,
+    Attempt,
+    answering,
+    attempt_of,
+    begin,
+    bridge_of,
+    details_of,
+    forget,
+    is_ours,
+    keeping_of,
+)
 from ._betas import PLACES, headers_left, with_betas, without_betas, write_headers
 from ._bridge import restored
 from ._carriers import CHAT_CALLS, MESSAGES_CALLS, RESPONSES_CALLS, Carrier, carrier_of, hint_of, is_covered
 from ._entries import MESSAGES, RESPONSES, Entries
 from ._errors import as_litellms
+from ._fields import changed, has_history, within, without_reasoning
+from ._policies import policy_of
 from ._stream import StreamNotes
 from ._strip import as_dict, body_of, list_in, regained, strip_wire, stripped_fields, stripped_rows, write_body
 from ._target import client_base, custom_host, host_at, predicted_url
@@ -95,7 +107,7 @@ class ReasoningReplay(Entries, CustomLogger):
         return fail_closed(
             "litellm",
             lambda: self._deployed(kwargs, call_type),
-            lambda: _within(stripped_fields(kwargs), kwargs) if self.active() and _has_history(kwargs) else None,
+            lambda: within(stripped_fields(kwargs), kwargs) if self.active() and has_history(kwargs) else None,
         )
 
     def _deployed(self, kwargs: dict[str, Any], call_type: Any) -> dict[str, Any] | None:
@@ -132,11 +144,11 @@ class ReasoningReplay(Entries, CustomLogger):
             "optional_params": kwargs,
             "logging": kwargs.get("litellm_logging_obj"),
         }
-        return _within(self.before_dispatch(fields), kwargs)
+        return within(self.before_dispatch(fields), kwargs)
 
     def before_dispatch(self, fields: dict[str, Any]) -> dict[str, Any]:
         """The fields of one attempt at a chat completion, with what may go to its host. Changes nothing in place."""
-        if not _has_history(fields):
+        if not has_history(fields):
             return fields
         return fail_closed("litellm", lambda: self._for_predicted(fields), lambda: stripped_fields(fields))
 
@@ -144,7 +156,7 @@ class ReasoningReplay(Entries, CustomLogger):
         details = details_of(fields.get("logging"))
         if not is_covered(details):
             return fields
-        attempt = begin(details)
+        attempt = begin(details, self.asked())
         attempt.bridged = "bridge" in fields
         provider, model = str(fields.get("custom_llm_provider") or ""), str(fields.get("model") or "")
         carrier = carrier_of(provider, model)
@@ -161,11 +173,12 @@ class ReasoningReplay(Entries, CustomLogger):
         details = details_of(fields.get("logging"))
         bridge = bridge_of(details)
         messages = fields["messages"] if bridge is None else restored(fields["messages"], bridge.texts)
-        known = self.known if bridge is None or bridge.known is None else bridge.known
+        known = attempt.asked.known if bridge is None or bridge.known is None else bridge.known
         asked = with_betas(params, *(fields.get(place) for place in PLACES))
         with as_litellms(model, provider):
-            plan = self._prepare(messages, url, dialect, model, asked, hint_of(provider, carrier), known)
-        attempt.plan = plan
+            policy = policy_of(details, self.policy)
+            plan = self._prepare(messages, url, dialect, model, asked, hint_of(provider, carrier), policy, known)
+        attempt.plan = attempt.after = plan
         details[REPORT] = plan.report
         request, gone = without_betas(plan.request, asked, params)
         headers = {place: headers_left(fields[place], gone) for place in PLACES if gone and place in fields}
@@ -176,18 +189,18 @@ class ReasoningReplay(Entries, CustomLogger):
 
         LiteLLM's notes name another one in `acompletion(stream=True, client=...)`, and none with an Azure client.
         """
-        return fail_closed("litellm", lambda: self._for_client(context), lambda: _without_reasoning(context))
+        return fail_closed("litellm", lambda: self._for_client(context), lambda: without_reasoning(context))
 
     def _for_client(self, context: Any) -> Any:
         details, base = details_of(context.logging), client_base(context.client)
         if base is None or not is_covered(details):
             return context
-        attempt = attempt_of(details) or begin(details)
+        attempt = attempt_of(details) or begin(details, self.asked())
         attempt.client = base
         if attempt.plan is not None:
             return context
         names = ("messages", "optional_params", "model", "custom_llm_provider", "logging")
-        return _with(context, self._for({name: getattr(context, name) for name in names}, attempt, base))
+        return changed(context, self._for({name: getattr(context, name) for name in names}, attempt, base))
 
     def _prepare(
         self,
@@ -197,6 +210,7 @@ class ReasoningReplay(Entries, CustomLogger):
         model: str,
         params: Mapping[str, Any],
         hint: str | None,
+        policy: Policy,
         known: Known | None = None,
         form: str = "litellm",
     ) -> _plan.Plan:
@@ -207,7 +221,7 @@ class ReasoningReplay(Entries, CustomLogger):
             dialect=dialect,
             form=form,
             request=params,
-            policy=self.policy,
+            policy=policy,
             hint=hint,
             known=known,
         )
@@ -252,7 +266,11 @@ class ReasoningReplay(Entries, CustomLogger):
             given, hint = messages if isinstance(messages, list) else body[key], hint_of(provider, carrier)
             params = {name: value for name, value in asked.items() if name != key}
             form = carrier.wire if key == "input" or (key == "contents" and given is body[key]) else "litellm"
-            plan = self._prepare(given, str(called), carrier.dialect, model, params, hint, self.known, form)
+            known = self.asked().known if attempt is None else attempt.asked.known
+            policy = policy_of(details, self.policy)
+            plan = self._prepare(given, str(called), carrier.dialect, model, params, hint, policy, known, form)
+            if attempt is not None:
+                attempt.after = plan
             if planned is not None and body[key] == planned.messages:
                 body[key] = plan.messages  # nothing has rewritten them since: what was wrongly out comes back
         rows = regained(body[key], plan.messages, carrier.strips)
@@ -290,7 +308,7 @@ class ReasoningReplay(Entries, CustomLogger):
         reply = None
         if origin is not None:
             bare = {**message.model_dump(), PSF: fields}
-            reply = _capture.capture_safely(bare, origin, form="litellm", known=self.known)
+            reply = keeping_of(details, self.asked(), inner=quiet).capture(bare, origin, "litellm")
         if quiet:  # LiteLLM makes something else of it, and that gets the mark
             _show(message, reply or {})
             return
@@ -321,7 +339,8 @@ class ReasoningReplay(Entries, CustomLogger):
             fresh = is_ours(details) and stream.custom_llm_provider != "cached_response"
             origin = answering(details) if fresh else None
             quiet = bridge_of(details) is not None
-            setattr(stream, _STREAM, None if origin is None else StreamNotes(origin, self.known, quiet=quiet))
+            keeping = keeping_of(details, self.asked(), inner=quiet)
+            setattr(stream, _STREAM, None if origin is None else StreamNotes(origin, keeping, quiet=quiet))
         notes: StreamNotes | None = vars(stream)[_STREAM]
         return notes
 
@@ -351,29 +370,6 @@ def _origin(url: str, dialect: str, model: str) -> Origin | None:
         return Origin.from_url(url, dialect=dialect, model=model)
     except OriginError:
         return None
-
-
-def _has_history(fields: Mapping[str, Any]) -> bool:
-    return isinstance(fields.get("messages"), list)
-
-
-def _with(context: Any, fields: Mapping[str, Any]) -> Any:
-    """A copy of LiteLLM's context of an attempt, with these messages and parameters."""
-    changed = copy.copy(context)
-    for name in ("messages", "optional_params"):
-        object.__setattr__(changed, name, fields[name])  # the context is frozen
-    return changed
-
-
-def _without_reasoning(context: Any) -> Any:
-    names = ("messages", "optional_params", "model", "custom_llm_provider")
-    return _with(context, stripped_fields({name: getattr(context, name, None) for name in names}))
-
-
-def _within(fields: Mapping[str, Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """The caller's keywords with what became of them; a key that was not there would be given twice."""
-    changed = {**(fields.get("optional_params") or kwargs), "messages": fields["messages"]}
-    return {key: value for key, value in changed.items() if key in kwargs}
 
 
 def _order_of(message: Any, raw: Any) -> list[str] | None:

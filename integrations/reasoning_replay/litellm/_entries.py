@@ -12,19 +12,34 @@ from typing import Any, NamedTuple
 
 import litellm
 
-from .. import _capture, _replay
+from .. import _replay
 from .._faults import fail_closed
 from .._guards import stored
 from .._known import Known, default_store
 from .._origin import MARK, Origin
 from .._report import Report
+from .._resolve import recalled_for
 from .._rules import Policy
 from ..forms import PSF, form_for
 from . import _errors
-from ._attempt import REPORT, Attempt, Bridge, across, answering, attempt_of, begin, bridge_of, details_of, put_bridge
+from ._attempt import (
+    REPORT,
+    Attempt,
+    Bridge,
+    across,
+    answering,
+    attempt_of,
+    begin,
+    bridge_of,
+    details_of,
+    keeping_of,
+    put_bridge,
+)
 from ._bridge import bare, bridge_for
 from ._carriers import carrier_of, hint_of
 from ._events import BytesNotes, EventNotes, mark_items
+from ._keeping import Asked, Keeping, asking
+from ._policies import policy_of
 from ._strip import as_dict, stripped_rows
 from ._target import host_at, predicted_url
 from ._told import tell
@@ -92,11 +107,12 @@ class Entries:
                 model=model,
                 dialect=entry.dialect,
                 request=params,
-                policy=self.policy,
+                policy=policy_of(details, self.policy),
                 hint=hint_of(provider, carrier_of(provider, model)),
                 known=known,
             )
-        attempt.plan, attempt.entry = plan, entry.dialect
+        attempt.plan = attempt.after = plan
+        attempt.entry = entry.dialect
         details[REPORT] = plan.report
         left = given if isinstance(given, str) else plan.messages
         return {**fields, entry.messages: left, entry.params: as_dict(plan.request, params)}
@@ -105,10 +121,15 @@ class Entries:
         """The attempt that this call is, and what is known of its history; None: it is planned for this very host."""
         before, bridge = attempt_of(details), bridge_of(details)
         if before is None or not before.bridged:
-            return begin(details), self.known if bridge is None else bridge.known
+            attempt = begin(details, self.asked())
+            return attempt, attempt.asked.known if bridge is None else bridge.known
         if before.plan is not None and before.plan.origin.host == host_at(url):
             return None, None
-        return before, self.known if before.plan is None else before.plan.known
+        return before, before.asked.known if before.plan is None else before.plan.known
+
+    def asked(self) -> Asked:
+        """What the call that is being made may see of the store: a proxy says it for each request."""
+        return asking.get() or Asked(self.known)
 
     # Bridges
 
@@ -129,11 +150,13 @@ class Entries:
         return {**fields, "input": left, "responses_api_request": request}
 
     def _bridge(self, given: Any, dialect: str) -> tuple[Bridge, Any]:
-        form = form_for(None, dialect)
+        form, asked = form_for(None, dialect), self.asked()
         rows = form.rows(given)
-        store = default_store() if self.known is None else self.known
-        bridge = bridge_for(rows, form, store, self.policy.starts_turn)
-        return bridge, given if isinstance(given, str) else bare(rows, form)
+        store = default_store() if asked.known is None else asked.known
+        _, recalled = recalled_for(given, rows, form, self.policy.starts_turn, store)
+        bridge = bridge_for(rows, form, store, self.policy.starts_turn, asked, recalled)
+        left = given if isinstance(given, str) else bare(rows if recalled is None else recalled.rows, form)
+        return bridge, left
 
     def _conversation(self, fields: Mapping[str, Any], request: Mapping[str, Any]) -> Any:
         """The parameters without the name of a conversation that another endpoint keeps.
@@ -156,7 +179,7 @@ class Entries:
                 dialect="responses",
                 request=asked,
                 policy=self.policy,
-                known=self.known,
+                known=self.asked().known,
             )
         left = plan.request or {}
         return {key: value for key, value in request.items() if key not in asked or key in left}
@@ -166,7 +189,7 @@ class Entries:
         bridge, left = fail_closed(
             "litellm",
             lambda: self._noted(fields),
-            lambda: (Bridge("anthropic"), stripped_rows(fields["messages"], "anthropic").messages),
+            lambda: (Bridge("anthropic", Asked()), stripped_rows(fields["messages"], "anthropic").messages),
         )
         if fields.get("litellm_logging_obj") is not None:
             return call(**{**fields, "messages": left})
@@ -183,9 +206,9 @@ class Entries:
         if bridge.answered is None:
             return result
         if isinstance(result, dict):
-            self._mark_blocks(result, bridge.answered, bridge.report)
+            self._mark_blocks(result, bridge.answered, bridge.report, Keeping(bridge.asked, bridge))
         elif isinstance(result, Iterator):
-            return BytesNotes(bridge.answered, self.known).over(result)
+            return BytesNotes(bridge.answered, Keeping(bridge.asked, bridge)).over(result)
         return result
 
     # Replies
@@ -204,33 +227,36 @@ class Entries:
         if bridge is not None:
             bridge.answered, bridge.report = origin, details.get(REPORT) or bridge.report
             quiet = bridge.dialect != _dialect_of(result)
+        keeping = keeping_of(details, self.asked(), inner=quiet)
         if _dialect_of(result) == "anthropic":
-            self._messages_replied(result, origin, details.get(REPORT))
+            self._messages_replied(result, origin, details.get(REPORT), keeping)
         else:
-            self._responses_replied(result, origin, details.get(REPORT), quiet=quiet)
+            self._responses_replied(result, origin, details.get(REPORT), keeping, quiet=quiet)
 
-    def _responses_replied(self, result: Any, origin: Origin, report: Report | None, *, quiet: bool) -> None:
+    def _responses_replied(
+        self, result: Any, origin: Origin, report: Report | None, keeping: Keeping, *, quiet: bool
+    ) -> None:
         tell(result, report)
         if not hasattr(result, "output"):
-            setattr(result, _NOTES, EventNotes(origin, self.known, report, quiet=quiet))
+            setattr(result, _NOTES, EventNotes(origin, keeping, report, quiet=quiet))
             return
-        items = _capture.capture_safely(result, origin, form="responses", known=self.known) or []
+        items = keeping.capture(result, origin, "responses") or []
         if not quiet and any(MARK in (item.get(PSF) or {}) for item in items):
-            mark_items(list(result.output), result, origin)
+            mark_items(list(result.output), result, origin, keeping)
 
-    def _messages_replied(self, result: Any, origin: Origin, report: Report | None) -> None:
+    def _messages_replied(self, result: Any, origin: Origin, report: Report | None, keeping: Keeping) -> None:
         if isinstance(result, dict):
-            self._mark_blocks(result, origin, report)
+            self._mark_blocks(result, origin, report, keeping)
         else:
             tell(result, report)
-            notes = BytesNotes(origin, self.known)
+            notes = BytesNotes(origin, keeping)
             if hasattr(result, "completion_stream"):
                 result.completion_stream = notes.over_async(result.completion_stream)
             else:
                 setattr(result, _NOTES, notes)
 
-    def _mark_blocks(self, reply: dict[str, Any], origin: Origin, report: Report | None) -> None:
-        message = _capture.capture_safely(reply, origin, form="anthropic", known=self.known)
+    def _mark_blocks(self, reply: dict[str, Any], origin: Origin, report: Report | None, keeping: Keeping) -> None:
+        message = keeping.capture(reply, origin, "anthropic")
         if message is not None and isinstance(reply.get("content"), list):
             reply["content"] = message["content"]
         tell(reply, report)

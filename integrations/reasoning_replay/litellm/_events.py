@@ -12,14 +12,13 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from .._capture import Collector
 from .._faults import fail_closed
-from .._known import Known
-from .._origin import MARK, Origin, to_mark
+from .._origin import MARK, Origin
 from .._report import Report
 from ..forms import PSF, as_mapping
 from ..forms._carriers import item_code
 from ..forms._responses_stream import replayable
+from ._keeping import Keeping
 from ._told import tell
 
 _CLOSED = "response.output_item.done"
@@ -29,10 +28,11 @@ _COMPLETED = "response.completed"
 class EventNotes:
     """What has arrived of one Responses stream. Mutable; lives as long as its stream."""
 
-    def __init__(self, origin: Origin, known: Known | None, report: Report | None, *, quiet: bool = False) -> None:
+    def __init__(self, origin: Origin, keeping: Keeping, report: Report | None, *, quiet: bool = False) -> None:
         self._origin = origin
         self._report = report
-        self._collector = Collector(origin, form="responses", known=known)
+        self._keeping = keeping
+        self._collector = keeping.collector(origin, "responses")
         self._quiet = quiet
         """LiteLLM makes another dialect of the events: nothing is written on them."""
         self._items: list[Any] = []
@@ -50,20 +50,20 @@ class EventNotes:
         self._items.append(item)
         found = as_mapping(item) or {}
         if not self._quiet and found.get("type") == "reasoning" and item_code(found) == "text":
-            mark_item(item, self._origin)
+            mark_item(item, self._origin, self._keeping)
 
     def _completed(self, reply: Any) -> None:
         tell(reply, self._report)
         found: Any = self._collector.result() or []
         if not self._quiet and any(MARK in (item.get(PSF) or {}) for item in found):
-            mark_items([*self._items, *(getattr(reply, "output", None) or ())], reply, self._origin)
+            mark_items([*self._items, *(getattr(reply, "output", None) or ())], reply, self._origin, self._keeping)
 
 
 class BytesNotes:
     """What has arrived of one stream of the messages API. Mutable; lives as long as its stream."""
 
-    def __init__(self, origin: Origin, known: Known | None) -> None:
-        self._collector = Collector(origin, form="anthropic", known=known)
+    def __init__(self, origin: Origin, keeping: Keeping) -> None:
+        self._collector = keeping.collector(origin, "anthropic")
         self._rest = b""
 
     def event(self, chunk: Any) -> None:
@@ -103,19 +103,19 @@ def _parsed(line: bytes) -> Mapping[str, Any] | None:
     return event if isinstance(event, Mapping) else None
 
 
-def mark_items(items: list[Any], reply: Any, origin: Origin) -> None:
+def mark_items(items: list[Any], reply: Any, origin: Origin, keeping: Keeping) -> None:
     """Marks the items of a reply in place; not the bare name of what its host did not store."""
     whole = as_mapping(reply) or {}
     for item in items:
         found = as_mapping(item)
         if found is not None and replayable(found, whole):
-            mark_item(item, origin)
+            mark_item(item, origin, keeping)
 
 
-def mark_item(item: Any, origin: Origin) -> None:
+def mark_item(item: Any, origin: Origin, keeping: Keeping) -> None:
     """Marks one item in place, a dict or LiteLLM's object; a mark that the host sent says nothing."""
     fields = item.get(PSF) if isinstance(item, Mapping) else getattr(item, PSF, None)
-    marked = {**(fields if isinstance(fields, Mapping) else {}), MARK: to_mark(origin)}
+    marked = {**(fields if isinstance(fields, Mapping) else {}), MARK: keeping.mark(as_mapping(item) or {}, origin)}
     if isinstance(item, dict):
         item[PSF] = marked
     else:

@@ -137,6 +137,21 @@ def opened(rows: Sequence[Mapping[str, Any]], form: str, sealer: Sealer) -> list
     return _changed(rows, form, change)
 
 
+def unmarked_rows(rows: Sequence[Any]) -> list[Any]:
+    """Messages that nobody has opened the marks of: without any, in whichever form they are."""
+    return [_unmarked_row(row) if isinstance(row, Mapping) else row for row in rows]
+
+
+def _unmarked_row(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    bare = unmarked(row) if _is_marked(row) else row
+    if MARK in bare:  # Gemini's and Converse's form
+        bare = {key: value for key, value in bare.items() if key != MARK}
+    blocks = bare.get("content")
+    if not isinstance(blocks, list) or not any(map(_is_marked, blocks)):
+        return bare
+    return {**bare, "content": [unmarked(block) if _is_marked(block) else block for block in blocks]}
+
+
 def _changed(rows: Sequence[Mapping[str, Any]], form: str, change: Change) -> list[Mapping[str, Any]]:
     how = form_for(form, form)
     marked = {at: row for at, row in enumerate(rows) if _has_mark(row, form)}
@@ -182,7 +197,7 @@ def _has_mark(row: Any, form: str) -> bool:
 
 
 def _alike(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The row with a mark that is no row's own: forms remember shapes by their marks, and each sealed mark is another."""
+    """The row with a mark that is no row's own: forms remember shapes by marks, and each sealed one is another."""
     return {**row, PSF: {**row[PSF], MARK: {"id": "", "v": 1}}} if _is_marked(row) else row
 
 

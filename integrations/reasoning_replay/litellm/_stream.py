@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._capture import Collector
-from .._known import Known
 from .._origin import MARK, Origin, mark_id, to_mark
 from ..forms import LAYOUT, PSF
+from ._keeping import Keeping
 
 CARRIED = (MARK, "reasoning_details", LAYOUT)
 """What the finish chunk carries, where the reply has it."""
@@ -27,11 +27,11 @@ _UNFINISHED = "~"
 class StreamNotes:
     """What has arrived of one stream, choice by choice. Mutable; lives as long as its stream."""
 
-    def __init__(self, origin: Origin, known: Known | None, *, quiet: bool = False) -> None:
+    def __init__(self, origin: Origin, keeping: Keeping, *, quiet: bool = False) -> None:
         self._origin = origin
         self._quiet = quiet
         """LiteLLM makes another dialect of the chunks: nothing is written on them."""
-        self._known = known
+        self._keeping = keeping
         self._choices: dict[int, _Choice] = {}
 
     def arrived(self, chunk: Any) -> None:
@@ -54,15 +54,16 @@ class StreamNotes:
     def _choice(self, choice: Any) -> _Choice:
         index = getattr(choice, "index", None) or 0
         if index not in self._choices:
-            self._choices[index] = _Choice(Collector(self._origin, form="litellm", choice=index, known=self._known))
+            self._choices[index] = _Choice(self._keeping.collector(self._origin, "litellm", index), self._keeping)
         return self._choices[index]
 
 
 class _Choice:
     """One choice: its parts so far, and what its chunks were told of the mark. Mutable."""
 
-    def __init__(self, collector: Collector) -> None:
+    def __init__(self, collector: Collector, keeping: Keeping) -> None:
         self.collector = collector
+        self._keeping = keeping
         self._told: dict[str, Any] | None = None
 
     def running(self, delta: Any, origin: Origin) -> None:
@@ -71,7 +72,7 @@ class _Choice:
             note["id"] += _UNFINISHED
         elif all(getattr(delta, key, None) is None for key in _READABLE) or self._told is not None:
             note = {}
-        if len(note) > 0 and note != self._told:
+        if len(note) > 0 and not self._keeping.sealed and note != self._told:
             self._told = note
             _write(delta, {MARK: note})
         else:
@@ -82,6 +83,8 @@ class _Choice:
         found = {**reply, **(reply.get(PSF) or {})}
         if found.get(MARK) != to_mark(origin):
             found = {}  # no reasoning was seen: a mark in it is the host's own word
+        elif self._keeping.sealed:
+            found[MARK] = (self._keeping.shown(reply, "litellm").get(PSF) or {}).get(MARK)
         _write(delta, {key: found[key] for key in CARRIED if found.get(key) is not None})
 
 

@@ -1,0 +1,48 @@
+"""Policies written in a configuration: as plain values, for the whole process or for one deployment of a Router.
+
+A deployment says its own in `model_info: {reasoning_replay: {window: all}}`; what it leaves out is as the callback has
+it. LiteLLM's Router writes `model_info` over whatever a client has sent under that name. Must not decide anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from .._policy import nearest
+from .._rules import BadPolicy, Policy
+
+KEY = "reasoning_replay"
+"""Of a deployment's `model_info`."""
+PLAIN = tuple(field.name for field in fields(Policy) if field.name not in ("rules", "starts_turn"))
+"""What plain values can say; rules and functions need a program."""
+
+
+def policy_from(options: Mapping[str, Any], base: Policy | None = None) -> Policy:
+    """The policy that these plain values say, over a base.
+
+    Raises:
+        BadPolicy: a name or a value that no policy has.
+    """
+    if not isinstance(options, Mapping):
+        raise BadPolicy(f"{KEY}: a {type(options).__name__}; allowed: a mapping with {', '.join(PLAIN)}")
+    for name in options:
+        if name not in PLAIN:
+            raise BadPolicy(f"{KEY}.{name}: not known; {nearest(name, PLAIN)}allowed: {', '.join(PLAIN)}")
+    return replace(base or Policy(), **options)
+
+
+def policy_of(details: Mapping[str, Any], base: Policy) -> Policy:
+    """The policy for the deployment that a call goes to, by LiteLLM's notes of the call.
+
+    Raises:
+        BadPolicy: the deployment's `model_info` says one that there is not.
+    """
+    params = details.get("litellm_params")
+    for key in ("metadata", "litellm_metadata"):
+        notes = params.get(key) if isinstance(params, Mapping) else None
+        info = notes.get("model_info") if isinstance(notes, Mapping) else None
+        if isinstance(info, Mapping) and info.get(KEY) is not None:
+            return policy_from(info[KEY], base)
+    return base
