@@ -21,7 +21,7 @@ if find_spec("hypothesis") is not None:
 HAS_HOSTS = all(find_spec(name) is not None for name in ("starlette", "uvicorn", "deepseek_recipe", "mistral_common"))
 """Whether the extra `testing` is installed. The core's own tests run without it."""
 
-pytest_plugins = ["reasoning_replay.testing.plugin"] if HAS_HOSTS else []
+pytest_plugins = ["reasoning_replay.testing.plugin", "proxy_server"] if HAS_HOSTS else []
 collect_ignore = [] if HAS_HOSTS else ["testing"]
 
 

@@ -1,0 +1,255 @@
+"""The callback inside the LiteLLM Proxy: who is asking, what a client's marks are worth, what a reply says of it.
+
+`litellm_settings.callbacks: [reasoning_replay.litellm.proxy_handler_instance]` makes it, with what the operator says
+(`_proxy_settings`). For each request it finds the tenant, opens the client's marks, and leaves the rest to the layers,
+which keep replies for this tenant and seal their marks. A call inside the proxy that no client has made (a websocket's,
+a guardrail's) has no tenant: it finds nothing in the store, and no mark in it is believed.
+LiteLLM looks for these hooks on the very class of a callback, not on its bases (litellm 1.110.2).
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Self
+
+from litellm.proxy import proxy_server
+
+from .._faults import fail_closed
+from .._known import first_time
+from .._report import Report
+from ..stores import Store
+from ._attempt import REPORT, details_of
+from ._callback import ReasoningReplay
+from ._carriers import COVERED
+from ._entries import Entry
+from ._keeping import Asked, asking
+from ._policies import KEY
+from ._proxy_settings import BLOCK, BadSettings, Settings, default_path, settings_from, store_for
+from ._sealed_marks import Sealer, opened, sealed, unmarked_rows
+from ._tenant import Nothing, session_of, tenant_of
+from ._told import report_of
+
+HEADER = "x-reasoning-replay"
+_log = logging.getLogger("reasoning_replay")
+
+_FORMS = {"messages": "litellm", "input": "responses"}
+"""Key of the history in a request → the form that it is written in, but for the messages API."""
+_ROWS = ("messages", "input", "contents")
+
+
+class ProxyReplay(ReasoningReplay):
+    """What `proxy_handler_instance` is. One a process."""
+
+    def __new__(cls, settings: Settings, store: Store | None, secret: bytes) -> Self:
+        return super().__new__(cls, settings.policy, None)
+
+    def __init__(self, settings: Settings, store: Store | None, secret: bytes) -> None:
+        super().__init__(settings.policy, None)
+        self._settings = settings
+        self._store = store
+        self._sealer = Sealer(secret)
+        self._nobody = self._asked_by(None, None)
+
+    def _asked_by(self, tenant: str | None, session: str | None) -> Asked:
+        known = Nothing() if tenant is None or self._store is None else self._store.of(tenant, session=session)
+        return Asked(known=known, seal=partial(sealed, sealer=self._sealer))
+
+    def asked(self) -> Asked:
+        """Who asks; nobody, where no request of a client is being served."""
+        return asking.get() or self._nobody
+
+    # A request arrives
+
+    async def async_pre_call_hook(
+        self, user_api_key_dict: Any, cache: Any, data: dict[str, Any], call_type: str
+    ) -> None:
+        """Finds the tenant of a request and opens its marks, in the request itself."""
+        asking.set(None)
+        fail_closed("litellm", lambda: self._arrives(user_api_key_dict, data, call_type), lambda: _bare(data))
+
+    def _arrives(self, auth: Any, data: dict[str, Any], call_type: str) -> None:
+        _forget_policies(data)
+        if call_type not in COVERED:
+            _bare(data)
+            return
+        for key in _ROWS:
+            rows = data.get(key)
+            if isinstance(rows, list):
+                form = "anthropic" if call_type == "anthropic_messages" else _FORMS.get(key)
+                _put(data, key, unmarked_rows(rows) if form is None else opened(rows, form, self._sealer))
+        asking.set(self._asked_by(self._tenant(auth), session_of(data)))
+
+    def _tenant(self, auth: Any) -> str | None:
+        if self._store is None:
+            return None
+        by = self._settings.tenant
+        tenant = tenant_of(auth, by, checked=_checks_keys(auth), mapped=_maps_users())
+        if tenant is None and first_time(("no tenant", by)):
+            _log.warning(
+                "reasoning-replay: a request without a tenant (by %s); nothing is kept for it or restored (said once). "
+                "A tenant needs a key that the proxy checks (general_settings.master_key, custom_auth), with a %s; "
+                "or set %s.tenant: one, where all clients may share what they said",
+                by,
+                by,
+                BLOCK,
+            )
+        return tenant
+
+    # Calls that no request of a client has made
+
+    def before_dispatch(self, fields: dict[str, Any]) -> dict[str, Any]:
+        return super().before_dispatch(_by_nobody(fields, "messages"))
+
+    def before_send(self, entry: Entry, fields: dict[str, Any]) -> dict[str, Any]:
+        return super().before_send(entry, _by_nobody(fields, entry.messages))
+
+    def before_bridge(self, fields: dict[str, Any]) -> dict[str, Any]:
+        return super().before_bridge(_by_nobody(fields, "input"))
+
+    def around_messages(self, call: Callable[..., Any], fields: dict[str, Any]) -> Any:
+        return super().around_messages(call, _by_nobody(fields, "messages"))
+
+    # A reply leaves
+
+    async def async_post_call_response_headers_hook(
+        self,
+        data: dict[str, Any],
+        user_api_key_dict: Any,
+        response: Any,
+        request_headers: dict[str, str] | None = None,
+        litellm_call_info: dict[str, Any] | None = None,
+    ) -> dict[str, str] | None:
+        """Says in a header what became of the history's reasoning."""
+        return fail_closed("litellm", lambda: _header(data, response), lambda: None)
+
+
+def _by_nobody(fields: dict[str, Any], key: str) -> dict[str, Any]:
+    """The arguments of a call, without any mark where no client's request is being served: nobody has opened them."""
+    rows = fields.get(key)
+    return fields if asking.get() is not None or not isinstance(rows, list) else {**fields, key: unmarked_rows(rows)}
+
+
+def _put(data: dict[str, Any], key: str, rows: list[Any]) -> None:
+    """Puts messages in the place of a request's; LiteLLM has noted them for its callbacks already."""
+    data[key] = rows
+    logging_obj = data.get("litellm_logging_obj")
+    if hasattr(logging_obj, "update_messages"):
+        logging_obj.update_messages(rows)
+
+
+def _bare(data: dict[str, Any]) -> None:
+    for key in _ROWS:
+        if isinstance(data.get(key), list):
+            _put(data, key, unmarked_rows(data[key]))
+
+
+def _forget_policies(data: dict[str, Any]) -> None:
+    """Takes out what a client would have us do: a policy stands in a deployment's own `model_info`."""
+    for holder in (data, data.get("metadata"), data.get("litellm_metadata")):
+        info = holder.get("model_info") if isinstance(holder, dict) else None
+        if isinstance(holder, dict) and isinstance(info, Mapping) and KEY in info:
+            holder["model_info"] = {name: value for name, value in info.items() if name != KEY}
+
+
+def _header(data: Mapping[str, Any], response: Any) -> dict[str, str] | None:
+    found = report_of(response)
+    if found is None:
+        found = details_of(data.get("litellm_logging_obj")).get(REPORT)
+    if not isinstance(found, Report):
+        return None
+    counts = found.counts()
+    restored = counts.get("restore", 0)
+    if restored > 0:  # a miss is told as one too
+        restored = sum(row.action == "restore" and row.reason == "restored" for row in found.rows)
+    kept = counts.get("keep", 0) + counts.get("rename", 0)
+    return {HEADER: f"kept={kept};dropped={counts.get('drop', 0)};restored={restored}"}
+
+
+def _checks_keys(auth: Any) -> bool:
+    """Whether the proxy has found the key good: without a master key and a check of the operator's it takes any."""
+    if getattr(auth, "via_virtual_key", False) or getattr(auth, "authenticated_by_custom_auth", False):
+        return True
+    if getattr(proxy_server, "user_custom_auth", None) is not None:
+        return True
+    settings = _general()
+    others = any(settings.get(f"enable_{kind}") for kind in ("jwt_auth", "oauth2_auth", "oauth2_proxy_auth"))
+    return others or getattr(proxy_server, "master_key", None) is not None
+
+
+def _maps_users() -> bool:
+    return bool(_general().get("user_header_mappings"))
+
+
+def _general() -> Mapping[str, Any]:
+    found = getattr(proxy_server, "general_settings", None)
+    return found if isinstance(found, Mapping) else {}
+
+
+# How it is made
+
+
+def proxy_callback() -> ProxyReplay:
+    """The callback for this proxy.
+
+    Raises:
+        BadSettings: the operator has said something that cannot be.
+    """
+    config = _config()
+    settings = settings_from(_one_block(config), os.environ)
+    return ProxyReplay(settings, _store(settings), _secret(settings, config))
+
+
+def _config() -> Mapping[str, Any]:
+    """The proxy's config.yaml as LiteLLM has read it, `os.environ/…` resolved; empty where there is none."""
+    found = getattr(getattr(proxy_server, "proxy_config", None), "config", None)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _one_block(config: Mapping[str, Any]) -> Any:
+    within = config.get("litellm_settings")
+    nested = within.get(BLOCK) if isinstance(within, Mapping) else None
+    if BLOCK in config and nested is not None:
+        raise BadSettings(f"{BLOCK}: stands in config.yaml twice; leave it out of litellm_settings")
+    return config.get(BLOCK, nested)
+
+
+def _store(settings: Settings) -> Store | None:
+    path = default_path(os.environ)
+    try:
+        return store_for(settings, path)
+    except (BadSettings, OSError):
+        if settings.store is not None:
+            raise
+    _log.warning(
+        "reasoning-replay: %s cannot be written, so what clients drop is kept in memory, each worker by itself; "
+        "set REASONING_REPLAY_STORE (sqlite:///path, redis://…, memory, off)",
+        path,
+    )
+    return store_for(Settings(store="memory", bounds=settings.bounds), path)
+
+
+def _secret(settings: Settings, config: Mapping[str, Any]) -> bytes:
+    """What marks are sealed with. Never used as it is: the sealer derives its keys."""
+    general = config.get("general_settings")
+    master = general.get("master_key") if isinstance(general, Mapping) else None
+    given = (
+        settings.secret,
+        os.environ.get("LITELLM_SALT_KEY"),
+        master,
+        os.environ.get("LITELLM_MASTER_KEY"),
+    )
+    for secret in given:
+        if isinstance(secret, str) and secret != "":
+            return secret.encode()
+    _log.warning(
+        "reasoning-replay: no secret to seal marks with; this process has made one up, so marks are worth nothing "
+        "in another worker or after a restart. Set REASONING_REPLAY_SECRET (`openssl rand -hex 32`), the same in all"
+    )
+    return secrets.token_bytes(32)
+
+
+__all__ = ["HEADER", "ProxyReplay", "proxy_callback"]
