@@ -36,8 +36,6 @@ class Row:
     """What else a call carries."""
     asks: Literal["all", "turn", "nothing"] = "turn"
     """Which turns it wants back of its own."""
-    seals: bool = True
-    """Whether its replies have sealed parts besides signatures."""
     gap: bool = True
     """Whether its own goes back into a turn that another host went on with. Claude does not think again in such a turn."""
 
@@ -81,7 +79,7 @@ COMPLETION = (
     row("ollama", "ollama_chat/", more=EFFORT, asks="all"),
     row("gemini", "gemini/", more=EFFORT, asks="all"),
     row("vertex", "vertex_ai/", more={**EFFORT, **PROJECT}, asks="all"),
-    row("bedrock", "bedrock/converse/", more={**KEYS, **MANUAL}, gap=False, seals=False),
+    row("bedrock", "bedrock/converse/", more={**KEYS, **MANUAL}, gap=False),
     row("openai-responses", "openai/responses/", more=EFFORT, asks="all"),
     row("azure-responses", "azure/responses/", more={**EFFORT, **AZURE}, asks="all"),
     row("xai-responses", "xai/responses/", more=EFFORT, asks="all"),

@@ -23,7 +23,6 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -74,9 +73,9 @@ CALLS = 2
 """How many calls a turn has."""
 
 
-def _script(turn: Turn, *, seals: bool) -> Reply:
-    """Two calls and an answer; where the host seals, the first step has a sealed part too."""
-    first = (sealed(),) if seals and turn.step == 0 else ()
+def _script(turn: Turn) -> Reply:
+    """Two calls and an answer; where the host can seal, the first step has a sealed part too."""
+    first = (sealed(),) if turn.step == 0 else ()
     lead = (think(), *first) if turn.thinking else ()
     if turn.tools and turn.step < CALLS:
         return Reply((*lead, call(city=f"Oslo-{secrets.token_hex(4)}")))
@@ -117,7 +116,7 @@ class Room:
 
     def __init__(self, entry: str, rows: Sequence[Row]) -> None:
         self.name, self.entry, self.rows = entry, ENTRIES[entry], tuple(rows)
-        self.hosts = {row.name: StrictHost(row.kind, script=partial(_script, seals=row.seals)) for row in rows}
+        self.hosts = {row.name: StrictHost(row.kind, script=_script) for row in rows}
 
     @contextmanager
     def opened(self, *, replay: bool) -> Iterator[Room]:

@@ -77,7 +77,9 @@ def bedrock(strict_hosts):
 # Claude ---------------------------------------------------------------------------------------------------------------
 
 
-def test_claude_s_own_blocks_are_taken_back_byte_for_byte(bedrock):
+@pytest.mark.parametrize("redacted", ["text", "bytes"])
+def test_claude_s_own_blocks_are_taken_back_byte_for_byte(strict_hosts, redacted):
+    bedrock = strict_hosts("bedrock", redacted=redacted)
     history = one_step(bedrock, think(), sealed(), think(""), call())
     kinds = [next(iter(next(iter(block.values())))) for block in history[1]["content"]]
 
@@ -87,11 +89,32 @@ def test_claude_s_own_blocks_are_taken_back_byte_for_byte(bedrock):
     assert [] == bedrock.lost()
 
 
-def test_redacted_content_is_bytes_that_are_no_text(bedrock):
-    data = one_step(bedrock, think(), sealed(), call())[1]["content"][1]["reasoningContent"]["redactedContent"]
+def redacted_of(host):
+    return one_step(host, think(), sealed(), call())[1]["content"][1]["reasoningContent"]["redactedContent"]
 
+
+def test_redacted_content_holds_the_text_of_claude_s_own_api_as_litellm_knows_it(bedrock):
+    reasoning = pytest.importorskip("litellm.litellm_core_utils.prompt_templates.reasoning_utils")
+    wire = redacted_of(bedrock)
+    data = reasoning.native_redacted_thinking_data(wire)
+
+    assert base64.b64decode(wire, validate=True).decode("ascii") == data
+    assert reasoning.native_redacted_thinking_data(data) == data, "Claude's own value is not unwrapped once more"
+    assert wire == reasoning.converse_redacted_content(data)
+
+
+def test_redacted_content_may_be_bytes_that_are_no_text(strict_hosts):
     with pytest.raises(UnicodeDecodeError):
-        base64.b64decode(data, validate=True).decode()
+        base64.b64decode(redacted_of(strict_hosts("bedrock", redacted="bytes")), validate=True).decode()
+
+
+def test_what_a_program_leaves_of_redacted_content_is_lost(bedrock):
+    history = one_step(bedrock, think(), sealed(), call())
+    assert 200 == ask(bedrock, history).status_code
+    assert [] == bedrock.lost()
+    del history[1]["content"][1]
+    assert MODIFIED == refusal(bedrock, history).removeprefix(RETURNED)
+    assert 1 == len(bedrock.lost())
 
 
 @pytest.mark.parametrize(
@@ -127,8 +150,8 @@ def test_two_bedrock_hosts_do_not_open_each_other_s_signatures(strict_hosts):
     assert RETURNED + "messages.1.content.0: Invalid `signature` in `thinking` block" == refusal(second, history)
     del history[1]["content"][0]
     assert RETURNED + "messages.1.content.0: Invalid `data` in `redacted_thinking` block" == refusal(second, history)
-    assert 3 == len({f.word for f in foreign_bytes([first, second])}), (
-        "a canary, a signature and the front of the bytes"
+    assert 4 == len({f.word for f in foreign_bytes([first, second])}), (
+        "a canary, a signature, and the front of what is sealed: as text, and as the bytes in JSON"
     )
 
 
@@ -152,7 +175,7 @@ def test_bytes_that_are_written_out_are_found_all_the_same(strict_hosts):
     for text in (str(data), data.decode("latin-1"), base64.b64encode(b"x" + data).decode()):
         ask(second, [{"role": "user", "content": text}])
 
-    assert [0, 1, 2] == [f.request for f in foreign_bytes([first, second])]
+    assert {0, 1, 2} == {f.request for f in foreign_bytes([first, second])}
 
 
 def test_signatures_stay_valid_over_a_reset(bedrock):

@@ -4,7 +4,7 @@ import pytest
 
 litellm = pytest.importorskip("litellm")
 
-from reasoning_replay.testing import _voices
+from reasoning_replay.testing import Reply, Text, _voices, call, sealed, think
 from wire_client import MANUAL, TOOLS
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # LiteLLM warns by the dozen
@@ -53,3 +53,15 @@ def test_a_call_id_is_never_one_that_litellm_takes_for_a_bare_number(monkeypatch
     ours, digits = _voices.call_id(), "call_" + "0" * 16
 
     assert (ours, "fc_1") == (chosen("fc_1", ours), chosen("fc_1", digits))
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+def test_litellm_unwraps_what_converse_redacted_and_wraps_it_again(strict_hosts, stream):
+    host, messages = strict_hosts("bedrock"), [{"role": "user", "content": "How is it?"}]
+    host.script = [Reply((think(), sealed(), call())), Reply((Text(),))]
+    messages.append(said(host, messages, stream=stream))
+    messages.append({"role": "tool", "tool_call_id": messages[-1]["tool_calls"][0]["id"], "content": "3C"})
+    said(host, messages, stream=stream)
+
+    assert ([], []) == (host.refusals, host.lost())
+    assert "redacted_thinking" in str(messages[1]["thinking_blocks"])

@@ -6,7 +6,8 @@ Converse hands a request on to Claude in Claude's form, and Claude's errors name
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -15,9 +16,11 @@ from ._law import matches
 from ._voices import Voice
 
 CLAUDE: Final = "anthropic"
+REDACTED: Final = ("text", "bytes")
+"""What the bytes of `redactedContent` are: the text that Claude's own API has in `data`, as LiteLLM 1.110.2 reads and writes
+it (`converse_redacted_content`); or bytes that are no text, which botocore's model (a blob) allows."""
 BINARY: Final = "+//+"
-"""The front of every sealed string: three bytes that are no text, so that nobody takes the bytes for text by luck. In
-the other alphabet of base64 it is `-__-`."""
+"""The front of bytes that are no text, in base64: nobody takes them for text by luck. In the other alphabet it is `-__-`."""
 MOST_TOKENS: Final = 64000
 """What a request without `maxTokens` may spend: a guess; the model's own limit is taken."""
 KINDS: Final = (
@@ -121,8 +124,10 @@ def begins_turn(message: Mapping[str, Any]) -> bool:
     return message.get("role") == "user" and not any("toolResult" in block for block in content_of(message))
 
 
-def wire_of(data: str) -> str:
-    """Sealed data as it stands in JSON: base64 of bytes that are no text."""
+def wire_of(data: str, options: Mapping[str, Any]) -> str:
+    """Sealed data as it stands in JSON: base64 of its text, or of bytes that are no text."""
+    if options["redacted"] == REDACTED[0]:
+        return base64.b64encode(data.encode()).decode()
     try:
         base64.b64decode(data, validate=True)
     except ValueError:
@@ -131,8 +136,20 @@ def wire_of(data: str) -> str:
 
 
 def data_of(wire: str) -> str:
-    """The sealed data under its front; what has none comes back as it is."""
-    return wire.removeprefix(BINARY)
+    """The sealed data in what stands in JSON; what this host never wrote comes back as it is."""
+    if wire.startswith(BINARY):
+        return wire.removeprefix(BINARY)
+    try:
+        return base64.b64decode(wire, validate=True).decode()
+    except ValueError:
+        return wire
+
+
+def readable(row: Mapping[str, Any], reads: Sequence[str]) -> str:
+    """What the host reads of a message, with sealed data opened: no word can be found under base64."""
+    inside = [block["reasoningContent"] for block in content_of(row) if "reasoningContent" in block]
+    sealed = [data_of(str(said["redactedContent"])) for said in inside if "redactedContent" in said]
+    return json.dumps([{key: row[key] for key in reads if key in row}, *sealed])
 
 
 # The same request in Claude's form ------------------------------------------------------------------------------------

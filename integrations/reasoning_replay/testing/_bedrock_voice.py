@@ -6,20 +6,20 @@ Parts come filled in (no AUTO). Bytes are base64 in JSON. Nova 1 thinks in its t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from ._bedrock_case import Family, family_of, wire_of
+from ._bedrock_case import Family, as_claude, family_of, wire_of
 from ._bedrock_frames import event
 from ._dialect import Saying
-from ._script import Call, Part, Sealed, Summary, Text, Think, is_set
+from ._script import Call, Part, Sealed, Summary, Text, Think, is_set, needle
 from ._voices import cut
 
 PADDING: Final = "abcdefghijk"
 """Under `p` in every event, as Bedrock pads them. Clients ignore it."""
 
 
-def block_of(part: Part) -> dict[str, Any]:
+def block_of(part: Part, options: Mapping[str, Any]) -> dict[str, Any]:
     """One part as a content block."""
     match part:
         case Think(text=text, signature=signature):
@@ -30,7 +30,7 @@ def block_of(part: Part) -> dict[str, Any]:
                 }
             }
         case Sealed(data=data):
-            return {"reasoningContent": {"redactedContent": wire_of(is_set(data) or "")}}
+            return {"reasoningContent": {"redactedContent": wire_of(is_set(data) or "", options)}}
         case Summary(text=text):
             return {"reasoningContent": {"reasoningText": {"text": is_set(text) or ""}}}
         case Text(text=said):
@@ -42,7 +42,7 @@ def block_of(part: Part) -> dict[str, Any]:
 def reply(saying: Saying) -> dict[str, Any]:
     """A whole reply. Converse has one choice."""
     family = family_of(saying.model)
-    return message([_in_text(part, family) for part in saying.choices[0]])
+    return message([_in_text(part, family) for part in saying.choices[0]], saying.case.options)
 
 
 def _in_text(part: Part, family: Family) -> Part:
@@ -51,9 +51,9 @@ def _in_text(part: Part, family: Family) -> Part:
     return part
 
 
-def message(parts: Sequence[Part]) -> dict[str, Any]:
+def message(parts: Sequence[Part], options: Mapping[str, Any]) -> dict[str, Any]:
     """The body of a reply."""
-    blocks = [block_of(part) for part in parts]
+    blocks = [block_of(part, options) for part in parts]
     stop = "tool_use" if any("toolUse" in block for block in blocks) else "end_turn"
     return {
         "output": {"message": {"role": "assistant", "content": blocks}},
@@ -61,6 +61,16 @@ def message(parts: Sequence[Part]) -> dict[str, Any]:
         "usage": {"inputTokens": 10, "outputTokens": 10, "totalTokens": 20},
         "metrics": {"latencyMs": 5},
     }
+
+
+def note(saying: Saying, whole: dict[str, Any]) -> None:
+    """Remember a reply in Claude's form; what is sealed counts as issued as it stands on the wire, too."""
+    case = saying.case
+    case.memory.note(saying.choices[0], as_claude(case))
+    for block in whole["output"]["message"]["content"]:
+        wire = block.get("reasoningContent", {}).get("redactedContent")
+        if wire is not None:
+            case.issuer.issued[needle(wire)] = case.scope
 
 
 def events(saying: Saying, whole: dict[str, Any]) -> Iterator[str | bytes]:

@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from typing import Any, Final
 
 from . import _judges
+from ._bedrock_case import REDACTED
 from ._claude_case import Case, Memory
 from ._dialect import NO_BODY, Saying, Upstream
 from ._dialects import DIALECTS
@@ -281,7 +282,7 @@ def _check_options(name: str, judge: Judge, options: Mapping[str, Any]) -> None:
             raise ValueError(f"strict_host({name!r}): no {key} {chosen!r}; there are: {', '.join(choices)}")
 
 
-CHOICES: Final = {"filler": FILLERS, "encrypts": ENCRYPTS}
+CHOICES: Final = {"filler": FILLERS, "encrypts": ENCRYPTS, "redacted": REDACTED}
 """The options whose values are a few words."""
 
 

@@ -255,6 +255,7 @@ JUDGES: Final[Mapping[str, Judge]] = {
         law=_bedrock.judge, dialect="bedrock", alias="bedrock", base="", route="/model/{model}/converse",
         also=("/model/{model}/converse-stream",), model="us.anthropic.claude-sonnet-4-5-20250929-v1:0",
         new_call_id=lambda: _voices.call_id("tooluse_"), signs=True, upstreams=_bedrock_case.FAMILIES,
+        options={"redacted": "text"},
         fails=lambda status: _bedrock.error("Bedrock is unable to process your request.", status, "ServiceUnavailableException"),
         reads=("content",),
         source="the Anthropic host's; bifrost#6942, strands#682, langchain-aws#401, oh-my-pi PR 10486, anomalyco/opencode#36517; "
