@@ -183,7 +183,7 @@ def given_back(form: Form, messages: Any, rows: list[Mapping[str, Any]], out: li
         return out
     given = {id(row): message for row, message in zip(rows, messages, strict=True)}
     return [
-        form.back(given[id(row.source)], row) if hasattr(row, "source") else given[id(row)]  # a form's `Edited`
+        given[id(row)] if id(row) in given else form.back(given[id(row.source)], row)  # a form's `Edited`
         for row in out
     ]
 

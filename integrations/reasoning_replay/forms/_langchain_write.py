@@ -49,7 +49,7 @@ class Edited(dict[str, Any]):
     def __init__(self, source: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
         super().__init__(source)
         self.source = source
-        self.changed: dict[str, None] = {}
+        self.changed: dict[str, None] = dict(source.changed) if isinstance(source, Edited) else {}
         self.put(changes)
 
     def put(self, changes: Mapping[str, Any]) -> None:

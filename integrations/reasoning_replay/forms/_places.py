@@ -73,6 +73,41 @@ def take(look: Look, blocks: Sequence[Any]) -> dict[str, Any]:
     return {name: found for name, found in (("blocks", hidden), ("seals", seals)) if found}
 
 
+def solids_of(look: Look, blocks: Sequence[Any], is_loose: Callable[[Any], bool]) -> list[Any]:
+    """Of every visible block that is no text: the characters before it, and whether a client may leave it out."""
+    solids: list[Any] = []
+    start = 0
+    for block in map(plain, blocks):
+        if look.is_hidden(block) or look.is_silent(block):
+            continue
+        said = block if look.seal(block) is None else look.bare(block)
+        if look.is_text(said):
+            start += len(text_in(said))
+        else:
+            solids.append([start, is_loose(block)])
+            start = 0
+    return solids
+
+
+def loosened(lifted: Mapping[str, Any], solids: Sequence[Any], is_name: Callable[[Any], bool]) -> dict[str, Any] | None:
+    """The places as they are without the loose blocks; None where one of those has a seal that is more than a name."""
+
+    def place(number: int, start: int) -> list[int]:
+        left = before = 0
+        for length, loose in solids[:number]:
+            left, before = (left, before + length) if loose else (left + 1, 0)
+        return [left, before + start]
+
+    seals = []
+    for number, start, length, seal in lifted.get("seals", ()):
+        if length is None and solids[number][1]:
+            if is_name(seal):
+                continue
+            return None
+        seals.append([*place(number, start), length, seal])
+    return {"blocks": [[*place(*found), block] for *found, block in lifted.get("blocks", ())], "seals": seals}
+
+
 def put(look: Look, blocks: Sequence[Any], lifted: Mapping[str, Any]) -> list[Any] | None:
     """The client's blocks with the reasoning back; None where a place is not there. Blank fillers go."""
     hidden = [((number, start), unpacked(block)) for number, start, block in lifted.get("blocks", ())]

@@ -87,7 +87,7 @@ def called(name: object, arguments: object) -> str:
 def meant(arguments: object) -> str:
     """A call's arguments, equal for equal values; a text that is no JSON is itself, and none are no arguments."""
     if not isinstance(arguments, str):
-        return _values(_whole_numbers({} if arguments is None else arguments))
+        return _values({} if arguments is None else arguments)
     try:
         value, end = _SCAN(arguments, 0)
         return _values(value if end == len(arguments) else _READ.decode(arguments))
@@ -100,11 +100,15 @@ def meant(arguments: object) -> str:
 def _values(value: Any) -> str:
     """Arguments in the order of their names; most are texts alone."""
     if value.__class__ is not dict:
-        return ordered(value)
+        return ordered(_whole_numbers(value))
     pieces = []
-    for name in sorted(value) if len(value) > 1 else value:
-        if value[name].__class__ is not str:
-            return ordered(value)
+    try:
+        names = sorted(value)
+    except TypeError:  # keys of several types
+        return ordered(value)
+    for name in names:
+        if value[name].__class__ is not str or name.__class__ is not str:
+            return ordered(_whole_numbers(value))
         pieces.append(f"{len(name)}:{name}={len(value[name])}:{value[name]}")
     return f"{{{','.join(pieces)}}}"
 

@@ -31,6 +31,7 @@ from ._langchain_blocks import (
     word_of,
 )
 from ._langchain_read import READ, Code, named, names_items, said_in
+from ._langchain_recall import recall_by
 from ._langchain_write import Edited, strip, write
 from ._turns import last_start
 
@@ -322,6 +323,7 @@ FORMS = {
         stream=_no_stream,
         rows=rows_of,
         back=back,
+        recall=recall_by(view, role_of),
     )
 }
 
