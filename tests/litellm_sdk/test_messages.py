@@ -183,6 +183,46 @@ def test_thinking_goes_off_where_a_running_loop_has_no_block_of_claudes(mode, st
     assert "thinking" not in host.last.json
 
 
+INTERLEAVED = "interleaved-thinking-2025-05-14"
+EDIT_BETA = "context-management-2025-06-27"
+EDITS = {"edits": [{"type": "clear_thinking_20251015", "keep": "all"}]}
+GIVEN = {
+    "extra_headers": lambda values: {"extra_headers": values},
+    "headers": lambda values: {"headers": values},
+    "a client's, through a proxy": lambda values: {
+        "provider_specific_header": {"custom_llm_provider": "anthropic", "extra_headers": values}
+    },
+}
+"""Where a call has the header with betas."""
+
+
+@pytest.mark.parametrize("mode", ["async", "router"])
+@pytest.mark.parametrize("where", GIVEN)
+def test_what_goes_only_with_thinking_goes_of_the_header_too(where, mode, strict_hosts, install):
+    host = strict_hosts("anthropic")
+    install(host)
+    headers = {"Anthropic-Beta": f"{EDIT_BETA},{INTERLEAVED}", "x-mine": "1"}
+    loop = [*question(), {"role": "assistant", "content": [SEEN, USED]}, ANSWERED]
+    CREATE[mode](host, loop, context_management=EDITS, **GIVEN[where](headers))
+
+    sent = host.last.headers
+    assert (200, INTERLEAVED, "1") == (host.last.status, sent["anthropic-beta"], sent["x-mine"])
+    assert {"thinking", "context_management"}.isdisjoint(host.last.json)
+    assert {"Anthropic-Beta": f"{EDIT_BETA},{INTERLEAVED}", "x-mine": "1"} == headers, "the caller's own"
+
+
+@pytest.mark.parametrize("where", GIVEN)
+def test_a_budget_beyond_the_limit_stays_with_the_beta_for_it(where, strict_hosts, install):
+    host = strict_hosts("anthropic")
+    install(host)
+    more = {"max_tokens": 1500, "thinking": {"type": "enabled", "budget_tokens": 2048}}
+    CREATE["async"](host, question(), **more, **GIVEN[where]({"anthropic-beta": INTERLEAVED}))
+    assert (200, more["thinking"]) == (host.last.status, host.last.json["thinking"])
+
+    CREATE["async"](host, question(), **more)
+    assert (200, 1499) == (host.last.status, host.last.json["thinking"]["budget_tokens"])
+
+
 @pytest.mark.parametrize("mode", ["async", "sync"])
 @pytest.mark.parametrize("name", ["moonshot", "unknown"])
 def test_turn_notes_reach_no_wire_and_are_heeded(name, mode, strict_hosts, install):

@@ -14,6 +14,8 @@ PARAM = "betas"
 """Under which name the guards find the values among the parameters."""
 PLACES = ("headers", "extra_headers")
 """Where LiteLLM's own fields of a call hold headers; the second one is the caller's."""
+_SCOPED = "provider_specific_header"
+"""Where the proxy hands a client's headers on, for some providers; in a chat completion LiteLLM has joined the two."""
 
 
 def with_betas(params: Mapping[str, Any], *headers: Any) -> Mapping[str, Any]:
@@ -51,6 +53,24 @@ def headers_left(headers: Any, gone: frozenset[str]) -> Any:
     left = ",".join(beta for beta in _said(headers) if beta not in gone)
     rest = {name: value for name, value in headers.items() if str(name).lower() != HEADER}
     return {**rest, HEADER: left} if left != "" else rest
+
+
+def headers_in(call: Mapping[str, Any]) -> list[Any]:
+    """All headers among the keywords of a call."""
+    return [*(call.get(place) for place in PLACES), *(row.get(PLACES[1]) for row in _scoped(call))]
+
+
+def call_left(call: Mapping[str, Any], gone: frozenset[str]) -> dict[str, Any]:
+    """The keywords of a call, with headers without these betas."""
+    rows = [{**row, PLACES[1]: headers_left(row.get(PLACES[1]), gone)} for row in _scoped(call)]
+    left = {place: headers_left(call[place], gone) for place in PLACES if place in call}
+    return {**call, **left, **({_SCOPED: rows} if rows else {})}
+
+
+def _scoped(call: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    given = call.get(_SCOPED)
+    rows = given if isinstance(given, list | tuple) else [given]
+    return [row for row in rows if isinstance(row, Mapping)]
 
 
 def write_headers(headers: Any, gone: frozenset[str]) -> None:

@@ -35,6 +35,7 @@ from ._attempt import (
     keeping_of,
     put_bridge,
 )
+from ._betas import call_left, headers_in, with_betas, without_betas
 from ._bridge import bare, bridge_for
 from ._carriers import carrier_of, hint_of
 from ._events import BytesNotes, EventNotes, mark_items
@@ -99,14 +100,15 @@ class Entries:
         if attempt is None:
             return fields
         model, provider = str(fields["model"]), str(fields["custom_llm_provider"] or "")
-        given, params = fields[entry.messages], fields[entry.params]
+        given, params, call = fields[entry.messages], fields[entry.params], fields.get("kwargs") or {}
+        asked = with_betas(params, *headers_in(call))
         with _errors.as_litellms(model, provider):
             plan = _replay.prepare_safely(
                 form_for(None, entry.dialect).rows(given) if isinstance(given, str) else given,
                 host=url,
                 model=model,
                 dialect=entry.dialect,
-                request=params,
+                request=asked,
                 policy=policy_of(details, self.policy),
                 hint=hint_of(provider, carrier_of(provider, model)),
                 known=known,
@@ -115,7 +117,9 @@ class Entries:
         attempt.entry = entry.dialect
         details[REPORT] = plan.report
         left = given if isinstance(given, str) else plan.messages
-        return {**fields, entry.messages: left, entry.params: as_dict(plan.request, params)}
+        request, gone = without_betas(plan.request, asked, params)
+        headers = {"kwargs": call_left(call, gone)} if gone else {}
+        return {**fields, **headers, entry.messages: left, entry.params: as_dict(request, params)}
 
     def _attempt(self, details: dict[str, Any], url: str) -> tuple[Attempt | None, Known | None]:
         """The attempt that this call is, and what is known of its history; None: it is planned for this very host."""
