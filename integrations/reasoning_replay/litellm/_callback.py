@@ -43,6 +43,7 @@ from ._carriers import CHAT_CALLS, MESSAGES_CALLS, RESPONSES_CALLS, Carrier, car
 from ._entries import MESSAGES, RESPONSES, Entries
 from ._errors import as_litellms
 from ._fields import changed, has_history, within, without_reasoning
+from ._keeping import Keeping
 from ._policies import policy_of
 from ._stream import StreamNotes
 from ._strip import as_dict, body_of, list_in, regained, strip_wire, stripped_fields, stripped_rows, write_body
@@ -296,19 +297,22 @@ class ReasoningReplay(Entries, CustomLogger):
         if bridge is not None:
             bridge.answered, bridge.report = origin, report
         if hasattr(result, "choices"):
+            keeping = keeping_of(details, self.asked(), inner=bridge is not None)
             forget(details)
             for choice in result.choices:
                 if hasattr(choice, "message"):  # else a text completion
-                    self._mark(choice.message, origin, details, quiet=bridge is not None)
+                    self._mark(choice.message, origin, details, keeping, quiet=bridge is not None)
 
-    def _mark(self, message: Any, origin: Origin | None, details: Mapping[str, Any], *, quiet: bool) -> None:
+    def _mark(
+        self, message: Any, origin: Origin | None, details: Mapping[str, Any], keeping: Keeping, *, quiet: bool
+    ) -> None:
         there = getattr(message, PSF, None)
         there = there if isinstance(there, Mapping) else {}
         fields = {key: value for key, value in there.items() if key not in (MARK, LAYOUT)}  # the host's say nothing
         reply = None
         if origin is not None:
             bare = {**message.model_dump(), PSF: fields}
-            reply = keeping_of(details, self.asked(), inner=quiet).capture(bare, origin, "litellm")
+            reply = keeping.capture(bare, origin, "litellm")
         if quiet:  # LiteLLM makes something else of it, and that gets the mark
             _show(message, reply or {})
             return
