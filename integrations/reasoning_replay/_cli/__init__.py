@@ -78,6 +78,19 @@ def _explain_arguments(parser: argparse.ArgumentParser) -> None:
     add("--diff", action="store_true", help="also show the bytes of each message before and after")
 
 
+def _hosts_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("host", metavar="HOST", nargs="?", help="a URL, a host name, or an id; without it all ids are listed")
+    add("--model", metavar="M", help="only the rules that can decide for this model")
+    add("--dialect", metavar="D", help="only the rules for this dialect")
+    add("--json", action="store_true", help="print JSON")
+
+
+def _check_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("config", metavar="CONFIG", help="the config.yaml of a LiteLLM proxy")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
 def _later(module: str) -> Callable[[argparse.Namespace], int]:
     """The `run` of a module here, imported when it runs."""
 
@@ -100,6 +113,18 @@ COMMANDS = {
         "reasoning-replay explain history.json --to api.deepseek.com --model deepseek-v4-pro",
         _explain_arguments,
         _later("_explain"),
+    ),
+    "hosts": Command(
+        "the rules of a host as a person reads them, with sources and dates; without a host the list",
+        "reasoning-replay hosts deepseek --model deepseek-v4-pro",
+        _hosts_arguments,
+        _later("_hosts"),
+    ),
+    "check": Command(
+        "what becomes of reasoning at each model and each fallback of a LiteLLM proxy; 1 where something is missing",
+        "reasoning-replay check config.yaml",
+        _check_arguments,
+        _later("_check"),
     ),
 }
 
