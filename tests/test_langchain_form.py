@@ -10,6 +10,7 @@ import pytest
 from reasoning_replay import MemoryStore, Origin, Policy, adopt, capture, prepare
 from reasoning_replay._fallback import stripped
 from reasoning_replay._history import HistoryError
+from reasoning_replay.forms import form_of
 
 lc = pytest.importorskip("langchain_core.messages")
 
@@ -417,7 +418,7 @@ def test_a_message_like_a_usual_one_is_not_taken_for_one(changed):
 
     def shape_of(*messages):
         marked = adopt(list(messages), UNKNOWN, form="langchain")
-        return planned(marked, host="gw.corp.example", model="m").work.draft.history.rows[-1]
+        return form_of("langchain").view([message.__dict__ for message in marked], None).rows[-1]
 
     odd = lc.AIMessage(**{**usual, **changed})
     alone = shape_of(odd)
