@@ -43,10 +43,10 @@ MAY_SEE = {
     "_capture": {"_origin", "_known", "_faults", "_restore", "forms"},
     "_unknown": {"_history", "_rules", "forms"},
     "_replay": {*CORE, "_unknown", "_report", "_known", "_resolve", "_fallback", "_plan", "_faults", "hosts"},
-    "litellm": {*CORE, "_report", "_known", "_plan", "_faults", "_capture", "_replay", "_resolve", "_restore"},
+    "litellm": {*CORE, "_report", "_known", "_plan", "_faults", "_capture", "_replay", "_resolve", "_restore", "stores"},
     "langchain": {*CORE, "_report", "_known", "_plan", "_faults", "_capture", "_replay", "litellm"},
     "testing": {"_origin", "_history", "_engine", "_report", "_known", "_plan", "_faults", "_capture", "_replay"},
-    "_cli": {*CORE, "_report", "_known", "_plan", "_unknown", "_replay", "hosts", "_demo"},
+    "_cli": {*CORE, "_report", "_known", "_plan", "_unknown", "_capture", "_replay", "hosts", "_demo"},
     "_demo": {"_report", "langchain", "litellm", "testing"},
     "__main__": {"_cli"},
 }
