@@ -43,8 +43,8 @@ def as_it_was():
 def install():
     """`install(*hosts, **policy)`: the callback, in place, with the strict hosts treated as the real ones."""
 
-    def put_in(*hosts, **policy):
-        callback = ReasoningReplay(Policy(aliases=aliases(hosts), **policy))
+    def put_in(*hosts, known=None, **policy):
+        callback = ReasoningReplay(Policy(aliases=aliases(hosts), **policy), known)
         litellm.callbacks.append(callback)
         return callback
 
