@@ -39,9 +39,8 @@ class RedisServer:
             BINARY, "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no",
             "--dir", self._folder.name, *self._options,
         ]  # fmt: skip
-        log = Path(self._folder.name, "log").open("ab")
-        self.process = subprocess.Popen(command, stdout=log, stderr=log)
-        log.close()
+        with Path(self._folder.name, "log").open("ab") as log:
+            self.process = subprocess.Popen(command, stdout=log, stderr=log)
         end = time.monotonic() + 20
         while not self._answers():
             assert self.process.poll() is None, Path(self._folder.name, "log").read_text()

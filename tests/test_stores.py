@@ -13,11 +13,11 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
-from redis_server import needs_redis_server, redis_server  # noqa: F401 - a fixture
 
 from reasoning_replay import Origin
 from reasoning_replay.stores import MemoryStore, RedisStore, SQLiteStore, StoreError, _guard
 from reasoning_replay.stores._base import MAX_VALUES, ORIGINS_KEY, mark_value
+from redis_server import needs_redis_server, redis_server  # noqa: F401 - a fixture
 
 HERE, THERE = Origin("a.example", model="m"), Origin("b.example")
 KINDS = ["memory", "sqlite", pytest.param("redis", marks=needs_redis_server)]
@@ -248,14 +248,14 @@ def test_an_impossible_bound_is_refused_by_name(make, name, value):
 
 
 def test_an_item_that_no_store_could_hold_is_refused_as_a_bound(make):
-    with pytest.raises(StoreError, match="max_bytes_per_item=200.*allowed: at most max_bytes=100"):
+    with pytest.raises(StoreError, match=r"max_bytes_per_item=200.*allowed: at most max_bytes=100"):
         make(max_bytes_per_item=200, max_bytes=100)
 
 
 def test_a_tenant_is_a_string(make):
     store = make()
     for nobody in (None, 1, b"t"):
-        with pytest.raises(StoreError, match="tenant: a .*; allowed: a string"):
+        with pytest.raises(StoreError, match=r"tenant: a .*; allowed: a string"):
             store.of(nobody)
     with pytest.raises(StoreError, match="session: a int; allowed: a string, or None"):
         store.of("t", session=1)
@@ -280,7 +280,9 @@ def test_nobody_is_named_where_a_store_is_shown(make):
     shelf = store.of("TENANT-7", session="SESSION-7")
     shelf.add([(b"rKEY-7", b"CANARY-7;")])
     for shown in (repr(store), repr(shelf), str(shelf)):
-        assert [] == [word for word in ("TENANT-7", "SESSION-7", "KEY-7", "CANARY-7", "/") if word in shown.replace("://", "")]
+        assert [] == [
+            word for word in ("TENANT-7", "SESSION-7", "KEY-7", "CANARY-7", "/") if word in shown.replace("://", "")
+        ]
         assert type(store).__name__ in shown
 
 
@@ -324,7 +326,10 @@ def script(kind, body):
 
 def run(kind, place, body):
     return subprocess.Popen(
-        [sys.executable, "-c", script(kind, body), str(place)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", script(kind, body), str(place)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
 
 

@@ -25,6 +25,8 @@ from ._base import StoreError
 
 PATIENCE = 0.045
 """Seconds that a call waits for its store; the call goes on within 50 ms, and waking up takes some of them."""
+HANGS = 0.25
+"""Seconds after which one operation that is still not done is worth a warning."""
 FIRST_PAUSE = 0.2
 LONGEST_PAUSE = 5.0
 """Seconds that a store is left alone after the first fault, and after many: one call in five seconds is the trial."""
@@ -45,7 +47,7 @@ _log = logging.getLogger("reasoning_replay")
 class _Job:
     """One operation, and whether anybody still waits for it."""
 
-    __slots__ = ("begun", "do", "done", "error", "given_up", "result")
+    __slots__ = ("asked", "begun", "do", "done", "error", "given_up", "result")
 
     def __init__(self, do: Callable[[], Any]) -> None:
         self.do = do
@@ -54,6 +56,7 @@ class _Job:
         self.error: Exception | None = None
         self.result: Any = None
         self.given_up = False
+        self.asked = time.monotonic()
         self.begun = False
 
     def finished(self, running: LockType) -> bool:
@@ -108,15 +111,14 @@ class Guard:
             return None
         if not self._at_work():
             return None
-        begun = time.monotonic()
         job = _Job(do)
         if self._jobs.qsize() < MAX_WAITING:
             self._jobs.put(job)
         if not job.finished(self._running):
-            self._give_up(job, begun)
+            self._give_up(job)
             return None
         if job.error is not None:
-            self._stop(self._ways[1:] if writes else self._ways, begun, told(job.error))
+            self._stop(self._ways[1:] if writes else self._ways, job.asked, told(job.error))
             return None
         self._slow = 0
         if way.until != 0.0:
@@ -168,7 +170,8 @@ class Guard:
         if self._closed:
             return False
         if late is not None and late.done.locked():
-            self._warn(now, _SLOW)
+            if now - late.asked > HANGS:
+                self._warn(now, _SLOW)
             return False
         if late is not None:
             self._late = None
@@ -180,12 +183,12 @@ class Guard:
             way.until = now + way.pause  # this one is the trial, the others go on without
             return True
 
-    def _give_up(self, job: _Job, begun: float) -> None:
+    def _give_up(self, job: _Job) -> None:
         job.given_up = True
         self._late = job
         self._slow += 1
         if self._slow > 1:  # one may be the machine's fault: a busy one lets a thread wait as long
-            self._stop(self._ways, begun, _SLOW)
+            self._stop(self._ways, job.asked, _SLOW)
 
     def _at_work(self) -> bool:
         if self._thread is None:
@@ -202,11 +205,11 @@ class Guard:
                     weakref.finalize(self, self._jobs.put, None).atexit = False
         return True
 
-    def _stop(self, ways: tuple[_Way, ...], begun: float, why: str) -> None:
+    def _stop(self, ways: tuple[_Way, ...], asked: float, why: str) -> None:
         now = time.monotonic()
         with self._lock:
             for way in ways:
-                if way.ill < begun:  # of many that fail at once, one counts
+                if way.ill < asked:  # of many that fail at once, one counts
                     way.ill = now
                     way.until = now + way.pause
                     way.pause = min(2 * way.pause, LONGEST_PAUSE)

@@ -61,7 +61,7 @@ for at = 2, #ARGV do
   if data then
     found[#found + 1] = at - 2
     found[#found + 1] = data
-    redis.pcall('ZADD', recent, 'XX', now + at, name) -- without memory Redis may still be read
+    redis.pcall('ZADD', recent, 'XX', now - #ARGV + at, name) -- without memory Redis may still be read
   end
 end
 return found
@@ -109,7 +109,7 @@ for at = 8, #ARGV, 2 do
   local size = #key + #data + overhead
   redis.call('HINCRBY', sizes, '', size - tonumber(redis.call('HGET', sizes, name) or 0))
   redis.call('HSET', sizes, name, size)
-  redis.call('ZADD', recent, now + at, name)
+  redis.call('ZADD', recent, now - #ARGV + at, name)
 end
 
 for _, name in ipairs(redis.call('ZRANGE', recent, 0, 3)) do -- what Redis has let expire is still counted
