@@ -31,11 +31,11 @@ LOOK: dict[str, tuple[str, str]] = {
 
 # Guesses, settled by looking: the width of a timeline that fits into a notebook, in letters of 10 px;
 # how many alike make a run; the newest columns that are shown.
-ACROSS, RUN, SHOWN = 141, 4, 240
+ACROSS, RUN, SHOWN = 141, 3, 240
 
 STYLE = (
     ".rr-report{font:13px/1.45 system-ui,sans-serif;color:inherit;max-width:76em;--rr:128,128,128}"
-    ".rr-report p,.rr-report ul{margin:4px 0;padding:0}"
+    ".rr-report p,.rr-report ul{margin:4px 0!important;padding:0!important}"
     ".rr-report li{list-style:none;margin:0 12px 2px 0}"
     ".rr-report .rr-legend{display:grid;grid-template-columns:repeat(auto-fill,minmax(21em,1fr))}"
     ".rr-report .rr-legend b{min-width:6.5em}"
