@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -61,7 +62,7 @@ def test_a_get_of_many_keys_and_an_add_of_many_items_are_one_round_trip_each(sto
 def counted(store):
     """Items and bytes by the store's own books, and the items that are there."""
     client = store._client
-    items = [key for key in client.keys(b"rr1:*")]
+    items = list(client.keys(b"rr1:*"))
     sizes = client.hgetall(_redis.SIZES)
     total = int(sizes.pop(b"", 0))
     assert total == sum(map(int, sizes.values()))
@@ -116,31 +117,27 @@ def test_no_tenant_stands_in_redis(store):
 
 def test_stopped_and_started_under_load_no_call_fails_and_it_comes_back(own, monkeypatch, caplog):
     monkeypatch.setattr(_guard, "LONGEST_PAUSE", 0.2)
-    faults, over, wrong = [], threading.Event(), []
+    over, wrong = threading.Event(), []
 
     def load(number):
         shelf = store.of(f"t{number}")
-        try:
-            while not over.is_set():
-                shelf.add([(b"r", b"%d" % number)])
-                wrong.extend(values for values in shelf.get([b"r"]).values() if values != (b"%d" % number,))
-        except Exception as error:
-            faults.append(error)
+        while not over.is_set():
+            shelf.add([(b"r", b"%d" % number)])
+            wrong.extend(values for values in shelf.get([b"r"]).values() if values != (b"%d" % number,))
 
-    with RedisStore(own.url) as store:
-        threads = [threading.Thread(target=load, args=(number,)) for number in range(6)]
-        for thread in threads:
-            thread.start()
-        for _ in range(2):
+    with RedisStore(own.url) as store, ThreadPoolExecutor(6) as pool:
+        running = [pool.submit(load, number) for number in range(6)]
+        try:
+            for _ in range(2):
+                assert eventually(lambda: works(store))
+                own.stop()
+                assert eventually(lambda: store.get([b"w"]) == {})
+                own.start()
             assert eventually(lambda: works(store))
-            own.stop()
-            assert eventually(lambda: store.get([b"w"]) == {})
-            own.start()
-        assert eventually(lambda: works(store))
-        over.set()
-        for thread in threads:
-            thread.join(20)
-        assert ([], []) == (faults, wrong)
+        finally:
+            over.set()
+        assert [None] * 6 == [each.result() for each in running]
+        assert [] == wrong
         assert 1 == len([record for record in caplog.records if record.levelname == "WARNING"])
         assert eventually(lambda: works(store.of("t0")))
 
