@@ -9,7 +9,7 @@ import copy
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import test_invariants  # noqa: F401 - its profile of hypothesis
@@ -18,6 +18,8 @@ from reasoning_replay.forms import form_of
 from recall_cases import NOTHING, SOMETHING, histories, replies, results, seen
 from test_forms_properties import user
 
+FEWER = settings(max_examples=max(settings.default.max_examples // 3, 1))
+"""Eleven sentences in seven forms: as long together as one of the other property tests (seconds)."""
 FORMS = ["chat", "litellm", "ollama", "anthropic", "responses", "bedrock", "gemini"]
 
 
@@ -38,6 +40,7 @@ def on_the_wire(form, target, reply, calls):
 
 
 @pytest.mark.parametrize("form", FORMS)
+@FEWER
 @given(data=st.data())
 def test_what_was_lifted_and_laid_into_what_a_client_left_is_the_reply_itself_on_the_wire(form, data):
     target, rows, calls = data.draw(replies(form))
@@ -52,6 +55,7 @@ def test_what_was_lifted_and_laid_into_what_a_client_left_is_the_reply_itself_on
 
 
 @pytest.mark.parametrize("form", FORMS)
+@FEWER
 @given(data=st.data())
 def test_what_is_lifted_holds_nothing_visible_and_no_mark(form, data):
     target, rows, _ = data.draw(replies(form))
@@ -64,6 +68,7 @@ def test_what_is_lifted_holds_nothing_visible_and_no_mark(form, data):
 
 
 @pytest.mark.parametrize("form", FORMS)
+@FEWER
 @given(data=st.data())
 def test_what_clients_change_without_meaning_anything_changes_nothing_that_is_said(form, data):
     rows = data.draw(histories(form))
@@ -75,6 +80,7 @@ def test_what_clients_change_without_meaning_anything_changes_nothing_that_is_sa
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("change", sorted(SOMETHING))
+@FEWER
 @given(data=st.data())
 def test_what_means_something_changes_what_is_said(form, change, data):
     rows = data.draw(histories(form))
@@ -84,6 +90,7 @@ def test_what_means_something_changes_what_is_said(form, change, data):
 
 
 @pytest.mark.parametrize("form", FORMS)
+@FEWER
 @given(data=st.data())
 def test_a_client_that_dropped_all_reasoning_has_bare_replies_and_rows_follow_each_other(form, data):
     rows = data.draw(histories(form))
@@ -95,6 +102,7 @@ def test_a_client_that_dropped_all_reasoning_has_bare_replies_and_rows_follow_ea
 
 
 @pytest.mark.parametrize("form", FORMS)
+@FEWER
 @given(data=st.data())
 def test_reasoning_that_stands_there_is_never_written_over(form, data):
     _, rows, _ = data.draw(replies(form))

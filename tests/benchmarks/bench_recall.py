@@ -2,34 +2,103 @@
 
     python tests/benchmarks/bench_recall.py
 
-Best of several rounds, for histories whose client has dropped all reasoning and for ones that kept it.
+CPU time, best of several rounds, for histories whose client has dropped all reasoning and for ones that kept it.
 """
 
 from __future__ import annotations
 
 import json
+import time
 import timeit
+from typing import Any
 
 from history import history
 
 from reasoning_replay.forms import form_of
 
-DROPPED = ("reasoning_content",)
+SIZE = 1000
 
 
 def best(work) -> float:
-    return min(timeit.repeat(work, number=5, repeat=15)) / 5 * 1000
+    return min(timeit.repeat(work, timer=time.thread_time, number=5, repeat=15)) / 5 * 1000
+
+
+def arguments_of(call: dict[str, Any]) -> Any:
+    return json.loads(call["function"]["arguments"])
+
+
+def claude(message: dict[str, Any]) -> dict[str, Any]:
+    if message["role"] == "tool":
+        result = {"type": "tool_result", "tool_use_id": message["tool_call_id"], "content": message["content"]}
+        return {"role": "user", "content": [result]}
+    blocks = []
+    if "reasoning_content" in message:
+        blocks.append({"type": "thinking", "thinking": message["reasoning_content"], "signature": "s" * 200})
+    if message["content"] != "":
+        blocks.append({"type": "text", "text": message["content"]})
+    blocks += [
+        {"type": "tool_use", "id": call["id"], "name": call["function"]["name"], "input": arguments_of(call)}
+        for call in message.get("tool_calls", ())
+    ]
+    return {"role": message["role"], "content": blocks}
+
+
+def responses(message: dict[str, Any]) -> list[dict[str, Any]]:
+    if message["role"] == "tool":
+        return [{"type": "function_call_output", "call_id": message["tool_call_id"], "output": message["content"]}]
+    items: list[dict[str, Any]] = []
+    if "reasoning_content" in message:
+        sealed = message["reasoning_content"]
+        items.append({"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": sealed})
+    kind = "output_text" if message["role"] == "assistant" else "input_text"
+    if message["content"] != "":
+        part = {"type": kind, "text": message["content"]}
+        items.append({"type": "message", "role": message["role"], "content": [part]})
+    items += [
+        {"type": "function_call", "call_id": call["id"], **call["function"]} for call in message.get("tool_calls", ())
+    ]
+    return items
+
+
+def langchain(message: dict[str, Any]) -> dict[str, Any]:
+    kinds = {"user": "human", "assistant": "ai", "tool": "tool"}
+    text = message.get("reasoning_content")
+    row = {
+        "type": kinds[message["role"]],
+        "content": message["content"],
+        "additional_kwargs": {} if text is None else {"reasoning_content": text},
+        "response_metadata": {},
+        "name": None,
+        "id": None,
+    }
+    if message["role"] == "tool":
+        return {**row, "tool_call_id": message["tool_call_id"], "status": "success"}
+    if message["role"] == "assistant":
+        row |= {"invalid_tool_calls": [], "tool_calls": [
+            {"name": call["function"]["name"], "args": arguments_of(call), "id": call["id"], "type": "tool_call"}
+            for call in message.get("tool_calls", ())
+        ]}  # fmt: skip
+    return row
+
+
+WRITTEN = {
+    "litellm": list,
+    "anthropic": lambda messages: list(map(claude, messages)),
+    "responses": lambda messages: [item for message in messages for item in responses(message)],
+    "langchain": lambda messages: list(map(langchain, messages)),
+}
 
 
 def main() -> None:
-    said = form_of("litellm").recall.said
-    for size in (100, 1000):
-        kept = history(size)
-        dropped = [{key: value for key, value in each.items() if key not in DROPPED} for each in kept]
-        for name, messages in (("dropped", dropped), ("kept", kept)):
+    kept = history(SIZE)
+    dropped = [{key: value for key, value in each.items() if key != "reasoning_content"} for each in kept]
+    for form, write in WRITTEN.items():
+        said = form_of(form).recall.said
+        for name, messages in (("dropped", write(dropped)), ("kept", write(kept))):
             dumps = best(lambda messages=messages: json.dumps(messages))
-            told = best(lambda messages=messages: said(messages))
-            print(f"{size:5} messages, reasoning {name:8} dumps {dumps:.2f} ms, said {told:.2f} ms: {told / dumps:.2f}")
+            told = best(lambda messages=messages, said=said: said(messages))
+            times = f"dumps {dumps:.2f} ms, said {told:.2f} ms: {told / dumps:.2f}"
+            print(f"{form:10} {len(messages):5} rows, reasoning {name:8} {times}")
 
 
 if __name__ == "__main__":

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import Any
 
 from . import PSF
-from ._block_recall import Answer, Block, Call, Speech, recall_by
+from ._block_recall import Answer, Block, Call, Speech, Visible, recall_by
 from ._carriers import EXTRAS, block_code, extra_code, without_extras
 from ._places import Look
 
@@ -37,10 +38,27 @@ def _answer(block: Block) -> Answer | None:
     return Answer(block.get("tool_use_id"), None, block.get("is_error") is True, block.get("content"))
 
 
+def _usual(block: Block) -> Visible:
+    """What a usual block shows; None for one with more in it."""
+    if block.__class__ is not dict or not _NOT_USUAL.isdisjoint(block):
+        return None
+    kind = block.get("type")
+    if kind == "text":
+        text = block.get("text")
+        return text if isinstance(text, str) else None
+    if kind == "tool_result":
+        return Answer(block.get("tool_use_id"), None, block.get("is_error") is True, block.get("content"))
+    if kind == "tool_use":
+        return Call(block.get("id"), block.get("name"), block.get("input"))
+    return None
+
+
+_NOT_USUAL = frozenset(EXTRAS)
+
 RECALL = recall_by(
     Speech(
         key="content",
-        role_of=lambda message: str(message.get("role")),
+        role_of=itemgetter("role"),
         code=lambda block: block_code(block) or extra_code(block),
         look=Look(
             is_hidden=lambda block: block_code(block) is not None,
@@ -54,5 +72,6 @@ RECALL = recall_by(
         ),
         call=_call,
         answer=_answer,
+        usual=_usual,
     )
 )

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from .._origin import MARK
 from . import Messages, Recall, Said, plain
 from ._places import Look, put, take, text_in
-from ._recall import Calls, Words, called, ordered, plain_id, shown
+from ._recall import Calls, called, ordered, plain_id, shown
 
 Block = Mapping[str, Any]
 _REPLY = "assistant"
@@ -38,6 +38,16 @@ class Answer(NamedTuple):
     content: Any
 
 
+class Seen(NamedTuple):
+    """Something else that is visible, as canonical text."""
+
+    text: str
+
+
+Visible = str | Call | Answer | Seen | None
+"""What a block shows: words, a call, an answer, something else, or nothing."""
+
+
 class Speech(NamedTuple):
     """How the blocks of one form are read."""
 
@@ -50,6 +60,8 @@ class Speech(NamedTuple):
     look: Look
     call: Callable[[Block], Call | None]
     answer: Callable[[Block], Answer | None]
+    usual: Callable[[Block], Visible] = lambda block: None
+    """What a usual block shows that has nothing of its host's own, told in one look; None for any other block."""
 
 
 def recall_by(speech: Speech) -> Recall:
@@ -62,57 +74,77 @@ def said(speech: Speech, messages: Messages) -> list[Said]:
     out: list[Said] = []
     calls = Calls()
     for at, message in enumerate(messages):
-        role, content = speech.role_of(message), message.get(speech.key)
+        role = speech.role_of(message)
+        content: Any = message.get(speech.key)
         reply = role == _REPLY
         if content.__class__ is str:
             text = f"[{role},{len(content)}:{content}]" if content != "" else f"[{role}]"
             out.append(Said(at, at + 1, reply, text, (), reply))
             continue
-        words = Words(role)
-        blocks = [plain(block) for block in content] if isinstance(content, list) else []
-        ids = _say(speech, words, blocks, calls)
+        pieces, ids, bare = _tell(speech, content if isinstance(content, list) else (), calls)
         if ids:
             calls.add(ids)
-        bare = reply and _is_bare(speech, blocks)
-        out.append(Said(at, at + 1, reply, str(words), ids if all(ids) else (), bare))
+        out.append(Said(at, at + 1, reply, f"[{role}{pieces}]", ids if all(ids) else (), reply and bare))
     return out
 
 
-def _say(speech: Speech, words: Words, blocks: Iterable[Block], calls: Calls) -> tuple[str, ...]:
-    """Says all that is visible in blocks, and gives the ids of the calls among them."""
-    look, ids = speech.look, []
-    for block in blocks:
-        if look.is_text(block):
-            words.say(text_in(block if look.seal(block) is None else look.bare(block)))
-        elif look.is_hidden(block) or look.is_silent(block):
-            continue
-        elif (call := speech.call(block)) is not None:
-            words.show(called(call.name, call.arguments))
-            ids.append(plain_id(str(call.id or "")))
-        elif (answer := speech.answer(block)) is not None:
-            words.show(_answered(speech, answer, calls))
-        else:
-            words.show(shown(look.bare(block)))
-    return tuple(ids)
+def _tell(speech: Speech, blocks: Iterable[Any], calls: Calls) -> tuple[str, tuple[str, ...], bool]:
+    """All that is visible in blocks, the ids of the calls among them, and whether there is no reasoning but blanks."""
+    told = text = ""
+    ids: list[str] = []
+    bare, usual = True, speech.usual
+    for each in blocks:
+        block = each if each.__class__ is dict else plain(each)
+        what = usual(block)
+        if what is None:
+            what = _read(speech, block)
+            bare = bare and _is_filler(speech.code(block))
+        if what.__class__ is str:
+            text += what
+        elif what is not None:
+            before = f",{len(text)}:{text}" if text != "" else ""
+            told, text = f"{told}{before},{_shown(speech, what, calls, ids)}", ""
+    return (f"{told},{len(text)}:{text}" if text != "" else told), tuple(ids), bare
+
+
+def _shown(speech: Speech, what: Any, calls: Calls, ids: list[str]) -> str:
+    """What is no text; the id of a call is added to `ids`."""
+    if what.__class__ is Call:
+        ids.append(plain_id(what.id) if isinstance(what.id, str) else "")
+        return called(what.name, what.arguments)
+    return _answered(speech, what, calls) if what.__class__ is Answer else what.text
+
+
+def _read(speech: Speech, block: Block) -> Visible:
+    look = speech.look
+    if look.is_hidden(block) or look.is_silent(block):
+        return None
+    if look.is_text(block):
+        return text_in(block if look.seal(block) is None else look.bare(block))
+    return speech.call(block) or speech.answer(block) or Seen(shown(look.bare(block)))
 
 
 def _answered(speech: Speech, answer: Answer, calls: Calls) -> str:
-    place = calls.answered(answer.id)
-    words = Words("answer", place, *(["failed"] if answer.failed else []))
+    content = answer.content
+    head = f"answer,{calls.answered(answer.id)}{',failed' if answer.failed else ''}"
     if answer.name is not None:
-        words.show(ordered(answer.name))
-    if isinstance(answer.content, list):
-        _say(speech, words, map(plain, answer.content), calls)
-    elif isinstance(answer.content, str):
-        words.say(answer.content)
-    elif answer.content is not None:
-        words.show(shown(answer.content))
-    return str(words)
+        head = f"{head},{ordered(answer.name)}"
+    if content is None or content == "":
+        return f"[{head}]"
+    if content.__class__ is str:
+        return f"[{head},{len(content)}:{content}]"
+    if isinstance(content, list):
+        return f"[{head}{_tell(speech, content, calls)[0]}]"
+    return f"[{head},{shown(content)}]"
+
+
+def _is_filler(code: str | None) -> bool:
+    return code is None or code in _FILLERS
 
 
 def _is_bare(speech: Speech, blocks: Iterable[Block]) -> bool:
     """Whether no reasoning stands there; blanks are none."""
-    return all(code is None or code in _FILLERS for code in map(speech.code, blocks))
+    return all(_is_filler(code) for code in map(speech.code, blocks))
 
 
 def _blocks(speech: Speech, message: Mapping[str, Any]) -> list[Any]:

@@ -6,13 +6,13 @@ id without its reasoning item is refused, so a client that kept ids alone gets t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
 from . import PSF, Messages, Recall, Said, as_mapping, plain
 from ._carriers import EXTRAS, THOUGHT
-from ._recall import Calls, Words, called, packed, plain_id, quoted, shown, unpacked
+from ._recall import Calls, called, packed, plain_id, quoted, shown, unpacked
 from ._responses_stream import call_signature
 
 Reads = Callable[[Mapping[str, Any]], str]
@@ -35,78 +35,101 @@ def said(kind_of: Reads, role_of: Reads, messages: Messages) -> list[Said]:
     """Every item by what everybody can see of it; those of a reply together."""
     out: list[Said] = []
     calls = Calls()
-    for start, end in _runs(role_of, messages):
-        role = role_of(messages[start])
+    run = _Run(0)
+    for at, item in enumerate(messages):
+        kind: Any = item.get("type")
+        role = _ROLE_OF.get(kind) or role_of(item)
         if role == _REPLY:
-            out.append(_reply(kind_of, start, end, messages[start:end], calls))
+            run.add(kind or kind_of(item), item)
             continue
-        item = messages[start]
-        if kind_of(item) == "message":
-            words = _say(Words(_ROLES.get(role, role)), item.get("content"))
+        if run.start < at:
+            out.append(run.said(at, calls))
+            run = _Run(at)
+        run.start = at + 1
+        if role == "tool" and kind != "message":
+            text = _answer(item, calls)
         else:
-            words = _answer(item, calls)
-        out.append(Said(start, end, False, str(words), (), False))
+            text = f"[{_ROLES.get(role, role)}{_say(item.get('content'))}]"
+        out.append(Said(at, at + 1, False, text, (), False))
+    if run.start < len(messages):
+        out.append(run.said(len(messages), calls))
     return out
 
 
-def _runs(role_of: Reads, messages: Messages) -> Iterator[tuple[int, int]]:
-    """A run of the model's items, or one item of another."""
-    start = 0
-    while start < len(messages):
-        end = start + 1
-        if role_of(messages[start]) == _REPLY:
-            while end < len(messages) and role_of(messages[end]) == _REPLY:
-                end += 1
-        yield start, end
-        start = end
+_ROLE_OF = {"function_call": _REPLY, "reasoning": _REPLY, "function_call_output": "tool"}
+"""Role of the items that most of a list is; `role_of` knows of all."""
 
 
-def _say(words: Words, content: Any) -> Words:
-    """The texts and pictures of a content."""
-    if not isinstance(content, list):
-        if isinstance(content, str) or content is None:
-            words.say(content)
-        else:
-            words.show(shown(content))
-        return words
-    for part in map(plain, content):
-        if isinstance(part, str) or (isinstance(part, Mapping) and part.get("type") in _TEXTS):
-            words.say(part if isinstance(part, str) else part.get("text"))
-        else:
-            words.show(shown(part, ("annotations", "logprobs")))
-    return words
+class _Run:
+    """The model's items up to another's. Mutable: it holds what has been seen of them."""
 
+    __slots__ = ("bare", "ids", "start", "texts")
 
-def _answer(item: Mapping[str, Any], calls: Calls) -> Words:
-    words = Words("answer", calls.answered(item.get("call_id")))
-    _say(words, item.get("output"))
-    rest = {key: value for key, value in item.items() if key not in ("type", "output", *_OF_THE_HOST)}
-    more = shown(rest) if item.get("output") is None else "{}"
-    if more != "{}":
-        words.show(more)
-    return words
+    def __init__(self, start: int) -> None:
+        self.start = start
+        self.texts: list[str] = []
+        self.ids: list[str] = []
+        self.bare = True
 
-
-def _reply(kind_of: Reads, start: int, end: int, run: Messages, calls: Calls) -> Said:
-    words = Words(_REPLY)
-    ids: list[str] = []
-    for item in run:
-        kind = kind_of(item)
+    def add(self, kind: str, item: Mapping[str, Any]) -> None:
+        """Takes the next item."""
         if kind in _HIDDEN:
-            continue
-        words.show(_visible(kind, item))
-        if isinstance(item.get("call_id"), str):
-            ids.append(plain_id(item["call_id"]))
-    if ids:
-        calls.add(tuple(ids))
-    return Said(start, end, True, str(words), tuple(ids), _is_bare(kind_of, run))
+            self.bare = False
+            return
+        self.bare = self.bare and not _beside(item)
+        text = _visible(kind, item)
+        if text != "":
+            self.texts.append(text)
+        identity = item.get("call_id")
+        if isinstance(identity, str):
+            self.ids.append(plain_id(identity))
+
+    def said(self, end: int, calls: Calls) -> Said:
+        """All of them as one reply."""
+        ids = tuple(self.ids)
+        if ids:
+            calls.add(ids)
+        return Said(self.start, end, True, f"[assistant,{','.join(self.texts)}]", ids, self.bare)
+
+
+def _say(content: Any) -> str:
+    """The texts and pictures of a content, each behind a comma; empty for nothing."""
+    if isinstance(content, str):
+        return f",{len(content)}:{content}" if content != "" else ""
+    if not isinstance(content, list):
+        return "" if content is None else f",{shown(content)}"
+    told = text = ""
+    for each in content:
+        part = each if each.__class__ is dict else plain(each)
+        if isinstance(part, str):
+            text += part
+        elif isinstance(part, Mapping) and part.get("type") in _TEXTS:
+            words = part.get("text")
+            text += words if words.__class__ is str else ""
+        else:
+            told += f",{len(text)}:{text}" if text != "" else ""
+            told, text = f"{told},{shown(part, _NO_WORDS)}", ""
+    return f"{told},{len(text)}:{text}" if text != "" else told
+
+
+_NO_WORDS = ("annotations", "logprobs")
+
+
+def _answer(item: Mapping[str, Any], calls: Calls) -> str:
+    """What a tool said: its output, or whatever else its kind of answer has (an approval)."""
+    place = calls.answered(item.get("call_id"))
+    output = item.get("output")
+    if output is not None:
+        return f"[answer,{place}{_say(output)}]"
+    rest = {key: value for key, value in item.items() if key not in ("output", *_OF_THE_HOST)}
+    return f"[answer,{place},{shown(rest)}]"
 
 
 def _visible(kind: str, item: Mapping[str, Any]) -> str:
     """What everybody can see of an item; empty for a message that says nothing."""
     if kind == "message":
-        words = str(_say(Words("message"), item.get("content")))
-        return words if words != "[message]" else ""
+        words = _say(item.get("content"))
+        return f"[message{words}]" if words != "" else ""
     if kind == "function_call":
         return called(item.get("name"), item.get("arguments"))
     if kind == "custom_tool_call":
@@ -121,9 +144,14 @@ def _is_bare(kind_of: Reads, run: Messages) -> bool:
 
 def _beside(item: Mapping[str, Any]) -> bool:
     """Whether something sealed stands beside a visible item."""
+    if _SEALS.isdisjoint(item):
+        return False
     if any(item.get(key) is not None for key in EXTRAS):
         return True
     return PSF in item and call_signature({**item, "call_id": None}) is not None
+
+
+_SEALS = frozenset({*EXTRAS, PSF})
 
 
 def lift(kind_of: Reads, rows: Messages) -> Any:
