@@ -24,6 +24,8 @@ REPLY_KEY = b"r"
 SESSION_KEY = b"s"
 """Begins the key of a reply under a session that the caller names."""
 
+_VERSION = 1
+"""Of what a kept reply looks like; one of another version is not looked at."""
 _START = blake2b(digest_size=16).digest()
 
 
@@ -152,14 +154,15 @@ class _Kept(NamedTuple):
         """A stored value; None for one that another version of this library wrote."""
         try:
             fields = json.loads(value)
-            origin, calls, reasoning = from_mark_id(fields["o"]), tuple(fields["c"]), fields["r"]
+            version, origin = fields["v"], from_mark_id(str(fields["o"]))
+            calls, reasoning = tuple(fields["c"]), fields["r"]
         except (ValueError, KeyError, TypeError):
             return None
-        return None if origin is None else cls(origin, calls, reasoning)
+        return None if origin is None or version != _VERSION else cls(origin, calls, reasoning)
 
     def value(self) -> bytes:
         """What goes into the store."""
-        fields = {"o": to_mark(self.origin)["id"], "c": self.calls, "r": self.reasoning}
+        fields = {"v": _VERSION, "o": to_mark(self.origin)["id"], "c": self.calls, "r": self.reasoning}
         return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 
