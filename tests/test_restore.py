@@ -264,7 +264,7 @@ def test_what_another_version_has_written_is_nothing():
     plan = asked([QUESTION], store)
     capture(reply(), HERE, known=store, after=plan)
     key = next(key for key in _keys(store) if key.startswith(REPLY_KEY))
-    [value] = store.get([key])[key]
+    [kept] = store.get([key])[key]
     for value in (
         b"",
         b"{}",
@@ -272,7 +272,7 @@ def test_what_another_version_has_written_is_nothing():
         b"\xff",
         b'{"v":1,"o":1,"c":[],"r":{}}',
         b'{"v":1,"o":"x","c":[],"r":{}}',
-        value.replace(b'"v":1', b'"v":2', 1),
+        kept.replace(b'"v":1', b'"v":2', 1),
     ):
         broken = MemoryStore()
         broken.add([(key, value)])
