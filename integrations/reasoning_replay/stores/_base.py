@@ -99,6 +99,8 @@ def packed(values: Sequence[bytes]) -> bytes:
 
 def unpacked(data: bytes) -> tuple[bytes, ...]:
     """What `packed` made one of."""
+    if len(data) == 4 + int.from_bytes(data[:4], "big"):  # nearly always
+        return (data[4:],)
     values = []
     at = 0
     while at < len(data):

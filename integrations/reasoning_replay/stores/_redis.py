@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from ._base import MAX_VALUES, ORIGINS_KEY, Bounds, Store, StoreError, hidden, unpacked
+from ._base import MAX_VALUES, ORIGINS_KEY, Bounds, Store, StoreError, hidden, packed, unpacked
 from ._guard import told
 
 if TYPE_CHECKING:
@@ -50,29 +50,7 @@ local function forget(name)
   redis.call('ZREM', recent, name)
   return redis.call('UNLINK', item .. name)
 end
-"""
-_GET = (
-    _SHARED
-    + """
-local found = {}
-for at = 2, #ARGV do
-  local name = ARGV[1] .. ARGV[at]
-  local data = redis.call('GET', item .. name)
-  if data then
-    found[#found + 1] = at - 2
-    found[#found + 1] = data
-    redis.pcall('ZADD', recent, 'XX', now - #ARGV + at, name) -- without memory Redis may still be read
-  end
-end
-return found
-"""
-)
-_ADD = (
-    _SHARED
-    + """
-local max_items, max_bytes, ttl = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local overhead, max_values, first_stay = tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7]
-
+local function packed(value) return struct.pack('>I4', #value) .. value end
 local function unpacked(data)
   local values, at = {}, 1
   while at <= #data do
@@ -82,6 +60,32 @@ local function unpacked(data)
   end
   return values
 end
+"""
+_GET = (
+    _SHARED
+    + """
+local keys, parts, seen = unpacked(ARGV[2]), {}, {}
+for first = 1, #keys, 1000 do -- no script may hand on many more at once
+  local last, names = math.min(first + 999, #keys), {}
+  for at = first, last do names[#names + 1] = item .. ARGV[1] .. keys[at] end
+  for place, data in ipairs(redis.call('MGET', unpack(names))) do
+    parts[#parts + 1] = packed(data or '')
+    if data then
+      seen[#seen + 1] = now - #keys + #parts
+      seen[#seen + 1] = ARGV[1] .. keys[#parts]
+    end
+  end
+  if #seen > 0 then redis.pcall('ZADD', recent, 'XX', unpack(seen)) end -- without memory it may still be read
+  seen = {}
+end
+return table.concat(parts)
+"""
+)
+_ADD = (
+    _SHARED
+    + """
+local max_items, max_bytes, ttl = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local overhead, max_values, first_stay = tonumber(ARGV[6]), tonumber(ARGV[7]), ARGV[8]
 
 local function joined(key, old, value)
   local values, there = {}, false
@@ -95,11 +99,12 @@ local function joined(key, old, value)
   return values
 end
 
-for at = 8, #ARGV, 2 do
-  local key = ARGV[at]
+local items = unpacked(ARGV[2])
+for at = 1, #items, 2 do
+  local key = items[at]
   local name = ARGV[1] .. key
-  local values = joined(key, unpacked(redis.call('GET', item .. name) or ''), ARGV[at + 1])
-  for place, value in ipairs(values) do values[place] = struct.pack('>I4', #value) .. value end
+  local values = joined(key, unpacked(redis.call('GET', item .. name) or ''), items[at + 1])
+  for place, value in ipairs(values) do values[place] = packed(value) end
   local data = table.concat(values)
   if ttl > 0 then
     redis.call('SET', item .. name, data, 'PX', ttl)
@@ -109,7 +114,7 @@ for at = 8, #ARGV, 2 do
   local size = #key + #data + overhead
   redis.call('HINCRBY', sizes, '', size - tonumber(redis.call('HGET', sizes, name) or 0))
   redis.call('HSET', sizes, name, size)
-  redis.call('ZADD', recent, now - #ARGV + at, name)
+  redis.call('ZADD', recent, now - #items + at, name)
 end
 
 for _, name in ipairs(redis.call('ZRANGE', recent, 0, 3)) do -- what Redis has let expire is still counted
@@ -188,13 +193,14 @@ class RedisStore(Store):
             self._client.script_load(script.script)
 
     def _get(self, tenant: str, keys: Sequence[bytes]) -> Mapping[bytes, Sequence[bytes]]:
-        found = self._get_script(keys=_KEYS, args=[_front(tenant), *keys])
-        return {keys[found[at]]: unpacked(found[at + 1]) for at in range(0, len(found), 2)}
+        # one argument and one answer, since `redis` takes microseconds for each
+        found = unpacked(self._get_script(keys=_KEYS, args=[_front(tenant), packed(keys)]))
+        return {key: unpacked(data) for key, data in zip(keys, found, strict=True) if data}
 
     def _add(self, tenant: str, items: Sequence[tuple[bytes, bytes]]) -> None:
         bounds = self.bounds
         fixed: list[int | bytes] = [bounds.max_items, bounds.max_bytes, self._ttl, OVERHEAD, MAX_VALUES, ORIGINS_KEY]
-        self._add_script(keys=_KEYS, args=[_front(tenant), *fixed, *(part for item in items for part in item)])
+        self._add_script(keys=_KEYS, args=[_front(tenant), packed([part for item in items for part in item]), *fixed])
 
     def purge(self, tenant: str) -> int:
         """Forgets all that this tenant has, by a scan of the whole database. How many items went.

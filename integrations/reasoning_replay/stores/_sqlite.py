@@ -11,15 +11,14 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from threading import Thread
 from typing import TypeVar
 
 from ._base import Bounds, Store, StoreError, hidden, joined, packed, unpacked
 from ._guard import told
-from ._sqlite_file import checked_path, lasting, opened, transaction, write_back
+from ._sqlite_file import checked_path, empty_log, lasting, opened, transaction, write_back
 
 MAX_ITEMS = 1_000_000
 MAX_BYTES_PER_ITEM = 1_048_576
@@ -62,8 +61,8 @@ class SQLiteStore(Store):
         self._path = checked_path(path, "SQLiteStore")
         self._ttl = None if ttl is None else int(ttl * 1e6)
         self._grain = GRAIN if self._ttl is None else min(GRAIN, self._ttl // 100)
-        self._seen: OrderedDict[int, int] = OrderedDict()
-        """Item → when this process read it last."""
+        self._seen: dict[int, int] = {}
+        """Item → when this process read it last; the one read longest ago at the front."""
         self._due: dict[int, int] = {}
         """Of those, what the file should hear of."""
         self._last = 0
@@ -101,12 +100,17 @@ class SQLiteStore(Store):
             self._connection = None
 
     def _get(self, tenant: str, keys: Sequence[bytes]) -> Mapping[bytes, Sequence[bytes]]:
-        return self._on_file(lambda connection: dict(self._found(connection, hidden(tenant), keys)))
+        found = self._on_file(lambda connection: self._found(connection, hidden(tenant), keys))
+        if self._due and (len(self._due) >= SLICE or self._now() - next(iter(self._due.values())) > self._grain // 10):
+            self._guard.later(lambda: self._on_file(self._tell_use))
+        return found
 
     def _found(
         self, connection: sqlite3.Connection, tenant: bytes, keys: Sequence[bytes]
-    ) -> Iterator[tuple[bytes, tuple[bytes, ...]]]:
+    ) -> Mapping[bytes, Sequence[bytes]]:
         now = self._now()
+        over, stale = self._over(now), now - self._grain
+        found = {}
         for start in range(0, len(keys), _PARAMETERS):
             some = list(keys[start : start + _PARAMETERS])
             width = 1 << (len(some) - 1).bit_length()  # few widths: SQLite keeps their plans
@@ -116,22 +120,19 @@ class SQLiteStore(Store):
                 f"SELECT id, key, data, used, written FROM items WHERE tenant = ? AND key IN ({marks})",  # noqa: S608
                 (tenant, *some),
             ):
-                if not self._over(written, now):
-                    self._saw(item, used, now)
-                    yield key, unpacked(data)
-        if self._due and (len(self._due) >= SLICE or now - next(iter(self._due.values())) > self._grain // 10):
-            self._guard.later(lambda: self._on_file(self._tell_use))
+                if written > over:
+                    found[key] = unpacked(data)
+                    self._seen.pop(item, None)
+                    self._seen[item] = now
+                    if used < stale:
+                        self._due.setdefault(item, now)
+        while len(self._seen) > _SPARED:
+            del self._seen[next(iter(self._seen))]
+        return found
 
-    def _over(self, written: int, now: int) -> bool:
-        return self._ttl is not None and written + self._ttl <= now
-
-    def _saw(self, item: int, used: int, now: int) -> None:
-        self._seen[item] = now
-        self._seen.move_to_end(item)
-        if len(self._seen) > _SPARED:
-            self._seen.popitem(last=False)
-        if now - used > self._grain:
-            self._due.setdefault(item, now)
+    def _over(self, now: int) -> int:
+        """What was written then or before is over."""
+        return -1 if self._ttl is None else now - self._ttl
 
     def _tell_use(self, connection: sqlite3.Connection) -> None:
         if self._due:
@@ -157,14 +158,15 @@ class SQLiteStore(Store):
         with transaction(connection):
             for key, value in items:
                 self._put(connection, tenant, key, value, now)
-            self._write_use(connection)
+            if self._due:
+                self._write_use(connection)
             self._reap(connection, now)
             return self._shrink(connection)
 
     def _put(self, connection: sqlite3.Connection, tenant: bytes, key: bytes, value: bytes, now: int) -> None:
         row = connection.execute("SELECT id, data, written FROM items WHERE tenant = ? AND key = ?", (tenant, key))
         item, data, written = row.fetchone() or (0, b"", 0)
-        old = () if item == 0 or self._over(written, now) else unpacked(data)
+        old = () if item == 0 or written <= self._over(now) else unpacked(data)
         new = joined(key, old, value)
         if new is old:
             self._seen[item] = now
@@ -187,7 +189,7 @@ class SQLiteStore(Store):
         if self._ttl is not None:
             connection.execute(
                 "DELETE FROM items WHERE id IN (SELECT id FROM items WHERE written <= ? LIMIT ?)",
-                (now - self._ttl, SLICE),
+                (self._over(now), SLICE),
             )
 
     def _shrink(self, connection: sqlite3.Connection) -> bool:
@@ -227,16 +229,16 @@ class SQLiteStore(Store):
 
     def _purged(self, connection: sqlite3.Connection, tenant: bytes) -> int:
         own = "DELETE FROM items WHERE id IN (SELECT id FROM items WHERE tenant = ? AND written {} ? LIMIT ?)"
-        since = -1 if self._ttl is None else self._now() - self._ttl
+        over = self._over(self._now())
         gone = {"<=": 0, ">": 0}
         for side in gone:  # what is over is none of the tenant's any more, and is not counted
             while True:
                 with transaction(connection):
-                    went = connection.execute(own.format(side), (tenant, since, SLICE)).rowcount
+                    went = connection.execute(own.format(side), (tenant, over, SLICE)).rowcount
                 gone[side] += went
                 if went == 0:
                     break
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        empty_log(connection)
         return gone[">"]
 
     def __repr__(self) -> str:

@@ -26,6 +26,9 @@ APPLICATION = 0x52525354
 BUSY = 2.0
 """Seconds that the guard's thread waits for another process's lock; the call has long gone on without it."""
 
+PATIENCE = 10.0
+"""Seconds that a purge waits for others to let go of the log."""
+
 _TABLES = """
 CREATE TABLE items (id INTEGER PRIMARY KEY, tenant BLOB NOT NULL, key BLOB NOT NULL, data BLOB NOT NULL,
     size INTEGER NOT NULL, used INTEGER NOT NULL, written INTEGER NOT NULL)
@@ -147,6 +150,19 @@ def write_back(path: Path) -> None:
     """Copies the log into the file, as far as nobody reads it. Waits for the disk."""
     with suppress(sqlite3.Error), closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as connection:
         connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
+
+def empty_log(connection: sqlite3.Connection) -> None:
+    """Leaves nothing in the log.
+
+    Raises:
+        OperationalError: somebody read or wrote all the time.
+    """
+    end = time.monotonic() + PATIENCE
+    while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] != 0:  # another write-back is under way
+        if time.monotonic() > end:
+            raise sqlite3.OperationalError
+        time.sleep(0.02)
 
 
 def busy(error: sqlite3.Error) -> bool:
