@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import subprocess
-import sys
 
 import pytest
 from hypothesis import given
@@ -19,6 +17,10 @@ from reasoning_replay.litellm._sealed_marks import Sealer, opened, sealed
 SEALER = Sealer(b"a secret of the deployment")
 HOST = Origin("api.deepseek.com", model="deepseek-v4-pro")
 OTHER = Origin("api.moonshot.ai", model="kimi-k2.5")
+WHOLE = (
+    "AQFPFi2t-n0ABbjxMb0OyA-jxAZEjLJQHQLDs4UeHInu9JinCJQ-voFdOObfN76TJuz7EFEWGGpPUhNmfnQCBNTXyYjrBkR85RDE"
+    "OqxmkIO-XJhxAQDUP0lTd9j0Mz8-UwMBVAix-C83bg1iZEEHltvMmkYy8icwhYfvXmKE6-_4oxdJHR_lsL1ynotr_MWXPzZh4R1t9BW170c-_Z8"
+)
 
 
 def chat(text="because", **more):
@@ -110,17 +112,9 @@ def test_equal_reasoning_has_equal_marks(history):
     assert sealed(rows, form, SEALER) == sealed(rows, form, Sealer(b"a secret of the deployment"))
 
 
-def test_another_process_makes_the_same_marks():
-    rows = marked("chat", [chat()])
-    program = (
-        "import json, sys\n"
-        "from reasoning_replay.litellm._sealed_marks import Sealer, sealed\n"
-        "print(json.dumps(sealed(json.load(sys.stdin), 'chat', Sealer(b'a secret of the deployment'))))"
-    )
-    run = subprocess.run(
-        [sys.executable, "-c", program], input=json.dumps(rows), capture_output=True, text=True, check=True
-    )
-    assert sealed(rows, "chat", SEALER) == json.loads(run.stdout)
+def test_a_mark_is_the_same_in_every_process_and_release():
+    assert WHOLE == SEALER.seal(to_mark(HOST)["id"], ["because"])
+    assert to_mark(HOST)["id"] == SEALER.opened(WHOLE, ["because"])
 
 
 def test_a_plain_mark_from_a_client_is_nothing(history):
@@ -208,6 +202,14 @@ def test_a_part_that_was_put_under_a_mark_breaks_it():
     (row,) = sealed(marked("litellm", [chat("hm")]), "litellm", SEALER)
     row["thinking_blocks"] = [thought("put in")]
     assert [] == marks(opened([row], "litellm", SEALER))
+
+
+def test_details_that_a_client_has_joined_give_way_to_the_whole_ones_beside_the_mark():
+    detail = {"type": "reasoning.text", "text": "hm", "signature": "sig", "format": "f"}
+    rows = marked("litellm", [{"role": "assistant", "content": None, PSF: {"reasoning_details": [detail]}}])
+    (row,) = sealed(rows, "litellm", SEALER)
+    joined = {**row, "reasoning_details": [{"type": "reasoning.text", "text": "hm", "format": "fff"}]}
+    assert rows == opened([joined], "litellm", SEALER)
 
 
 def test_a_blank_that_a_client_puts_beside_does_not_break_a_mark():

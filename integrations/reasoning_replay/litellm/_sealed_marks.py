@@ -129,12 +129,25 @@ def opened(rows: Sequence[Mapping[str, Any]], form: str, sealer: Sealer) -> list
 
     Rows without a mark are shared. Nothing that was given is changed.
     """
+    if form == "litellm":
+        rows = [_with_whole_details(row) for row in rows]
 
     def change(identity: str, under: _Under) -> str | None:
         plain = sealer.opened(identity, under.said or under.payloads)
         return plain if plain is not None and from_mark_id(plain) is not None else None
 
     return _changed(rows, form, change)
+
+
+def _with_whole_details(row: Any) -> Any:
+    """The row with the details that lie beside its mark alone, where it has others too.
+
+    LiteLLM swallows a stream's delta that brings only a signature (1.110.2), so what a client has joined of the deltas
+    lacks it; the list beside the mark, which rides on the last chunk, is whole.
+    """
+    if not _is_marked(row) or "reasoning_details" not in row or row[PSF].get("reasoning_details") is None:
+        return row
+    return {key: value for key, value in row.items() if key != "reasoning_details"}
 
 
 def unmarked_rows(rows: Sequence[Any]) -> list[Any]:
