@@ -58,13 +58,112 @@ def replies(draw, form):
     target = draw(st.sampled_from(TARGETS[form]))
     history = History(form, home=target.origin)
     calls = draw(st.sampled_from([0, 1, 2]))
-    if form in ("chat", "litellm"):
+    if form in WOVEN and draw(st.booleans()):
+        rows = [draw(WOVEN[form](history, target.origin, calls))]
+    elif form in ("chat", "litellm"):
         rows = [draw(chat_replies(history, target.origin, 1, calls))]
     elif form == "anthropic":
         rows = [draw(claude_replies(history, target.origin, 1, calls))]
     else:
         rows = draw(native.REPLIES[form](history, target.origin, 1, calls))
     return target, with_arguments(unmarked(rows)), calls
+
+
+KINDS = ("thought", "sealed", "text", "text", "call")
+
+
+@st.composite
+def pieces(draw, calls):
+    """Kinds of pieces in any order, with so many calls among them."""
+    kinds = draw(st.lists(st.sampled_from(KINDS[:-1]), min_size=1, max_size=6))
+    for _ in range(calls):
+        kinds.insert(draw(st.integers(0, len(kinds))), "call")
+    return kinds
+
+
+@st.composite
+def woven_claude(draw, history, owner, calls):
+    """Thinking, words and calls of a Claude in any order."""
+    blocks = []
+    for kind in draw(pieces(calls)):
+        number = len(blocks)
+        if kind == "thought":
+            signature = f"sig {history.word(owner)}"
+            blocks.append({"type": "thinking", "thinking": f"t {history.word(owner)}", "signature": signature})
+        elif kind == "sealed":
+            blocks.append({"type": "redacted_thinking", "data": f"sealed {history.word(owner)}"})
+        elif kind == "text":
+            text = {"type": "text", "text": f"answer {number}"}
+            blocks.append({**text, "signature": f"sig {history.word(owner)}"} if draw(st.booleans()) else text)
+        else:
+            at = sum(block["type"] == "tool_use" for block in blocks)
+            blocks.append({"type": "tool_use", "id": f"toolu_1_{at}", "name": "look", "input": {}})
+    return {"role": "assistant", "content": blocks}
+
+
+@st.composite
+def woven_litellm(draw, history, owner, calls):
+    """The same as LiteLLM has it: blocks beside a text, and their order."""
+    kinds = [kind for kind in draw(pieces(0)) if kind != "sealed"]
+    layout = ["thinking" if kind == "thought" else f"text:{len('answer 1')}" for kind in kinds]
+    message = {
+        "role": "assistant",
+        "content": "answer 1" * kinds.count("text"),
+        "thinking_blocks": [
+            {"type": "thinking", "thinking": f"t {history.word(owner)}", "signature": f"sig {history.word(owner)}"}
+            for _ in range(kinds.count("thought"))
+        ],
+        PSF: {"reasoning_layout": layout},
+    }
+    if calls:
+        function = {"name": "look", "arguments": "{}"}
+        message["tool_calls"] = [
+            {"id": f"call_1_{at}", "type": "function", "function": function} for at in range(calls)
+        ]
+    return message
+
+
+@st.composite
+def woven_bedrock(draw, history, owner, calls):
+    blocks = []
+    for kind in draw(pieces(calls)):
+        if kind == "thought":
+            inside = {"text": f"t {history.word(owner)}", "signature": f"sig {history.word(owner)}"}
+            blocks.append({"reasoningContent": {"reasoningText": inside}})
+        elif kind == "sealed":
+            blocks.append({"reasoningContent": {"redactedContent": history.word(owner).encode()}})
+        elif kind == "text":
+            tags = f"<thinking>t {history.word(owner)}</thinking>\n" if not blocks and draw(st.booleans()) else ""
+            blocks.append({"text": f"{tags}answer {len(blocks)}"})
+        else:
+            at = sum("toolUse" in block for block in blocks)
+            blocks.append({"toolUse": {"toolUseId": f"call_1_{at}", "name": "look", "input": {}}})
+    return {"role": "assistant", "content": blocks}
+
+
+@st.composite
+def woven_gemini(draw, history, owner, calls):
+    parts = []
+    for kind in draw(pieces(calls)):
+        sign = {"thoughtSignature": f"sealed {history.word(owner)}"} if draw(st.booleans()) else {}
+        if kind == "thought":
+            parts.append({"text": f"t {history.word(owner)}", "thought": True, **sign})
+        elif kind == "sealed":
+            parts.append({"text": "", "thoughtSignature": f"sealed {history.word(owner)}"})
+        elif kind == "text":
+            parts.append({"text": f"answer {len(parts)}", **sign})
+        else:
+            at = sum("functionCall" in part for part in parts)
+            parts.append({"functionCall": {"name": "look", "args": {}, "id": f"call_1_{at}"}, **sign})
+    return {"role": "model", "parts": parts}
+
+
+WOVEN = {
+    "litellm": woven_litellm,
+    "anthropic": woven_claude,
+    "bedrock": woven_bedrock,
+    "gemini": woven_gemini,
+}
 
 
 def histories(form):
@@ -124,7 +223,11 @@ def _seen_chat(row):
 
 def _seen_anthropic(row):
     if row.get("role") == "assistant" and isinstance(row["content"], list):
-        row["content"] = [block for block in row["content"] if block["type"] not in HIDDEN]
+        row["content"] = [
+            {key: value for key, value in block.items() if key != "signature"}
+            for block in row["content"]
+            if block["type"] not in HIDDEN
+        ]
     return row
 
 
@@ -145,7 +248,11 @@ def _seen_gemini(row):
 
 def _seen_bedrock(row):
     if row["role"] == "assistant":
-        row["content"] = [block for block in row["content"] if "reasoningContent" not in block]
+        blocks = [block for block in row["content"] if "reasoningContent" not in block]
+        row["content"] = [
+            {**block, "text": block["text"].rpartition("</thinking>\n")[2]} if "text" in block else block
+            for block in blocks
+        ]
     return row
 
 

@@ -36,7 +36,7 @@ def on_the_wire(form, target, reply, calls):
     rows = [user(form, "go"), *adopt(reply, target.origin, form=form), *results(form, 1, calls)]
     request = {"tools": [{"name": "look"}]}
     plan = prepare(rows, form=form, known=MemoryStore(), request=request, **target.arguments)
-    return [json.dumps(row, sort_keys=True) for row in plan.messages]
+    return [json.dumps(row, sort_keys=True, default=str) for row in plan.messages]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -63,6 +63,7 @@ def test_what_is_lifted_holds_nothing_visible_and_no_mark(form, data):
     lifted = recall_of(form).lift(captured if isinstance(captured, list) else [captured])
     assert lifted == recall_of(form).lift(rows)
     told_ = json.dumps(lifted)
+    assert json.loads(told_) == lifted
     for word in ("answer", "look", "x y", "reasoning_replay", "citations"):
         assert word not in told_
 
@@ -114,3 +115,55 @@ def test_reasoning_that_stands_there_is_never_written_over(form, data):
         return
     assert rows == recall.lay(rows, lifted)
     assert before == rows
+
+
+def woven(row):
+    """LiteLLM's blocks beside a text in the order that is noted."""
+    if "reasoning_layout" not in row.get("provider_specific_fields", ()):
+        return row
+    left = {key: value for key, value in row.items() if key not in ("thinking_blocks", "provider_specific_fields")}
+    blocks, text = iter(row["thinking_blocks"]), row["content"]
+    parts = []
+    for entry in row["provider_specific_fields"]["reasoning_layout"]:
+        length = int(entry.partition(":")[2] or 0)
+        parts.append(next(blocks) if entry == "thinking" else {"type": "text", "text": text[:length]})
+        text = text[length:]
+    return {**left, "content": parts}
+
+
+def words_of(rows):
+    """A reply as a line of words and of reasoning between them, however its texts are cut."""
+    line = []
+    for row in map(woven, rows):
+        content = row.get("content", row.get("parts"))
+        content = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
+        for each in content:
+            block = {
+                key: value for key, value in each.items() if key not in ("cache_control", "provider_specific_fields")
+            }
+            if set(block) <= {"type", "text"} and line and isinstance(line[-1], str):
+                line[-1] += block["text"]
+            elif set(block) <= {"type", "text"}:
+                line.append(block["text"])
+            elif "cachePoint" not in block:
+                line.append(block)
+        line.append({key: value for key, value in row.items() if key not in ("content", "parts")})
+    return json.dumps([each for each in line if each != ""], sort_keys=True, default=str)
+
+
+@pytest.mark.parametrize("form", ["litellm", "anthropic", "bedrock", "gemini"])
+@FEWER
+@given(data=st.data())
+def test_reasoning_stands_between_the_same_words_however_the_client_has_cut_them(form, data):
+    _, rows, _ = data.draw(replies(form))
+    recall = recall_of(form)
+    lifted = recall.lift(rows)
+    if lifted is None:
+        return
+    left = seen(form, rows)
+    for name in data.draw(st.lists(st.sampled_from(["texts_cut", "texts_joined", "cache_points"]), max_size=3)):
+        left = NOTHING[name](form, left, data.draw)
+    laid = recall.lay(left, lifted)
+    whole = recall.lay(seen(form, rows), lifted)
+    assert words_of(whole) == words_of(laid)
+    assert form == "litellm" or (lifted == recall.lift(laid) == recall.lift(whole))
