@@ -108,7 +108,11 @@ class Origin:
     model: str | None = None
     """The model as the host names it."""
     upstream: str | None = None
-    """At a router: the vendor behind it. None: taken from the model's name."""
+    """At a router: the vendor of the model. None: taken from the model's name.
+
+    Not who served a call, which OpenRouter and its like name in the reply (`provider`): nobody can say before the next
+    request who will serve that one, and a model's text is its own wherever it runs.
+    """
     account: str | None = None
     """The identity that the vendor binds sealed reasoning to; never a key, nor derived from one."""
 

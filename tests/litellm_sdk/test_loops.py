@@ -1,6 +1,7 @@
 """What a person does: a tool loop, in each way that LiteLLM can be called, at one host and from host to host."""
 
 import json
+from dataclasses import replace
 from itertools import permutations
 
 import litellm
@@ -20,7 +21,8 @@ from litellm_calls import (
     target,
     turn,
 )
-from reasoning_replay.testing import Reply, call, canaries_in, think
+from reasoning_replay._origin import MARK
+from reasoning_replay.testing import Reply, call, canaries_in, sealed, think
 
 HOSTS = sorted(set(PROVIDERS) - {"deepseek-r1", "deepseek-v3.2"})
 REFUSES_A_GAP = {"anthropic"}
@@ -275,3 +277,21 @@ def test_a_deepseek_text_does_not_go_to_claude_behind_one_router_host(strict_hos
     append(messages, MODES["sync"](host, messages))
     assert b"CANARY" not in host.last.raw
     assert [] == host.refusals
+
+
+@pytest.mark.parametrize("model", ["deepseek/deepseek-v4-pro", "anthropic/claude-sonnet-4.5", "google/gemini-3-pro"])
+def test_at_a_router_who_served_a_call_is_not_whose_model_it_is(model, strict_hosts, install, monkeypatch):
+    """OpenRouter names the provider in its reply; the next request cannot know who will serve it."""
+    seal = () if model.startswith("deepseek") else (sealed(),)
+    host = strict_hosts("openrouter", script=lambda turn: Reply((think(), *seal, call(city=f"Oslo-{turn.number}"))))
+    install(host)
+    messages, served = [{"role": "user", "content": "q"}], []
+    for name in ("One", "Two", "Three"):
+        there = tuple(replace(upstream, shown=name) for upstream in host.judge.upstreams)
+        monkeypatch.setattr(host, "judge", replace(host.judge, upstreams=there))
+        append(messages, MODES["sync"](host, messages, model=f"openrouter/{model}"))
+        served.append(host.last.reply["provider"])
+
+    assert ["One", "Two", "Three"] == served
+    assert ([], []) == (host.refusals, host.lost())
+    assert 1 == len({message["provider_specific_fields"][MARK]["id"] for message in messages[1::2]})

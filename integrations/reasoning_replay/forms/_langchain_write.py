@@ -14,6 +14,7 @@ from .._decision import Act, Decision, Zone
 from .._history import History, Message, Part
 from .._origin import MARK
 from . import PSF, Messages
+from . import _langchain_points as points
 from ._carriers import SEALED, STRINGS, THOUGHT
 from ._inline import INLINE, inline_in
 from ._langchain_blocks import (
@@ -133,6 +134,8 @@ def _steps_for(shape: Message, decision: Decision) -> tuple[Step, ...] | None:
         *_block_steps([(part, act) for part, act in judged if part.carrier in (THINKING, ITEM, "content.extra")]),
         *(_SPARE[key] for key in shape.spare),
     ]
+    if points.GUARD in decision.mends:
+        steps.append(lambda copy: setattr(copy, "blocks", points.moved(copy.blocks or [])))
     if decision.fill is not None:
         steps.append(_filled(*decision.fill))
     if decision.blank_content and shape.null:

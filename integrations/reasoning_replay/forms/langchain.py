@@ -30,6 +30,7 @@ from ._langchain_blocks import (
     seals_of,
     word_of,
 )
+from ._langchain_points import mendable
 from ._langchain_read import READ, Code, named, names_items, said_in
 from ._langchain_recall import recall_by
 from ._langchain_write import Edited, strip, write
@@ -181,7 +182,19 @@ def _assistant(index: int, row: Mapping[str, Any]) -> Message:
         codes.append(("tool_calls.id", None, "opaque"))
     spare = (*(key for key in _NEVER if key in kwargs and (called or key == WIRE)), *said.spare)
     visible = called or said.visible
-    return _shape(("assistant", _identity(kwargs), tuple(codes), called, visible, spare, said.lead, content == []))
+    return _shape(
+        (
+            "assistant",
+            _identity(kwargs),
+            tuple(codes),
+            called,
+            visible,
+            spare,
+            said.lead,
+            content == [],
+            mendable(content),
+        )
+    )
 
 
 def _identity(kwargs: Mapping[str, Any]) -> str | None:
@@ -210,11 +223,12 @@ def _made(
     spare: tuple[str, ...],
     lead: int,
     null: bool,
+    mendable: tuple[str, ...] = (),
 ) -> Message:
     parts = under_mark((part_of(carrier, item, code) for carrier, item, code in codes), identity)
     if not any(part.carrier.startswith("content.") for part in parts):  # ChatLiteLLM keeps blocks beside the content
         lead = sum(part.carrier == "thinking_blocks" for part in parts)
-    return Message(role, called, visible, parts, spare, lead, null)
+    return Message(role, called, visible, parts, spare, lead, null, mendable=mendable)
 
 
 def payload(message: Mapping[str, Any], part: Part) -> str:
