@@ -91,6 +91,24 @@ def _check_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
+def _probe_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--base-url", metavar="URL", required=True, help="the base URL that a client is given")
+    add("--model", metavar="M", required=True, help="a model there that calls tools")
+    add("--api-key-env", metavar="VAR", help="the variable that holds the key; it is never printed")
+    add("--api-key-header", metavar="NAME", help="the header of the key, where it is not the dialect's usual one")
+    add(
+        "--dialect",
+        metavar="D",
+        help="chat, anthropic, responses, gemini, bedrock or ollama; without it as the table says",
+    )
+    add("--as", metavar="ID", dest="like", help="compare with this host's rules, where URL is a name of your own")
+    add("--extra", metavar="JSON", help="parameters for every request, for example one that switches thinking on")
+    add("--timeout", metavar="SECONDS", type=float, default=120.0, help="of each call; 120 without it")
+    add("--yes", action="store_true", help="do not ask before the requests are sent")
+    add("--json", action="store_true", help="print JSON")
+
+
 def _later(module: str) -> Callable[[argparse.Namespace], int]:
     """The `run` of a module here, imported when it runs."""
 
@@ -125,6 +143,12 @@ COMMANDS = {
         "reasoning-replay check config.yaml",
         _check_arguments,
         _later("_check"),
+    ),
+    "probe": Command(
+        "ask a host with your own key which rules hold there, in at most 25 small requests; prints a rule file",
+        "reasoning-replay probe --base-url https://api.deepseek.com --model deepseek-v4-pro --api-key-env DEEPSEEK_KEY",
+        _probe_arguments,
+        _later("_probe"),
     ),
 }
 
