@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
 import resource
+import shlex
+import signal
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -27,11 +33,93 @@ def test_help_names_every_command(capsys):
     assert all(name in text for name in _cli.COMMANDS)
 
 
-def test_no_command_is_an_error_that_shows_the_usage(capsys):
+@pytest.mark.parametrize("name", _cli.COMMANDS)
+def test_help_of_a_command_has_an_example_that_the_parser_takes(name, capsys):
     with pytest.raises(SystemExit) as stop:
-        _cli.main([])
+        _cli.main([name, "--help"])
+    assert 0 == stop.value.code
+    text = " ".join(capsys.readouterr().out.split())
+    example = _cli.COMMANDS[name].example
+    assert f"example: {example}" in text
+    assert name == _cli.parser().parse_args(shlex.split(example)[1:]).command
+
+
+@pytest.mark.parametrize(
+    "argv", [[], ["explian"], ["explain"], ["explain", "x.json"], ["check"], ["probe"], ["hosts", "--modle", "x"]]
+)
+def test_a_command_line_that_cannot_be_read_is_one_line_with_the_usage_and_exit_status_2(argv, capsys):
+    with pytest.raises(SystemExit) as stop:
+        _cli.main(argv)
     assert 2 == stop.value.code
-    assert "usage: reasoning-replay" in capsys.readouterr().err
+    said = capsys.readouterr()
+    assert "" == said.out
+    (line,) = said.err.splitlines()
+    assert "usage: reasoning-replay" in line
+    assert line.endswith("--help")
+
+
+@pytest.mark.parametrize("argv", [["hosts"], ["hosts", "deepseek"], ["explain", "FILE", "--to", "groq", "--diff"]])
+def test_colour_is_for_a_terminal_that_wants_it(argv, monkeypatch, tmp_path, capsys):
+    file = tmp_path / "file.json"
+    file.write_text(json.dumps([{"role": "assistant", "content": "so", "reasoning_content": "it is"}]))
+    argv = [str(file) if word == "FILE" else word for word in argv]
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    status = _cli.main(argv)
+    plain = capsys.readouterr().out
+    assert "\x1b" not in plain
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    assert status == _cli.main(argv)
+    assert "\x1b[" in capsys.readouterr().out
+    monkeypatch.setenv("NO_COLOR", "1")
+    _cli.main(argv)
+    assert plain == capsys.readouterr().out
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    _cli.main(argv)
+    assert plain == capsys.readouterr().out
+
+
+def test_a_reader_that_has_gone_is_no_word_to_anybody():
+    reading, writing = os.pipe()
+    os.close(reading)
+    run = subprocess.run(
+        [sys.executable, "-m", "reasoning_replay", "hosts"], stdout=writing, stderr=subprocess.PIPE, check=False
+    )
+    os.close(writing)
+    assert (141, b"") == (run.returncode, run.stderr)
+
+
+@pytest.mark.slow  # half a minute of processor time: the demo imports both frameworks
+@pytest.mark.parametrize("seconds", [2, 5, 8])
+def test_ctrl_c_leaves_no_server_running_and_no_traceback(seconds):
+    run = subprocess.Popen(
+        [sys.executable, "-m", "reasoning_replay", "demo"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    time.sleep(seconds)
+    os.killpg(run.pid, signal.SIGINT)
+    _, said = run.communicate(timeout=60)
+    assert run.returncode in {130, -signal.SIGINT}
+    assert b"Traceback" not in said
+    with pytest.raises(ProcessLookupError):
+        os.killpg(run.pid, 0)
+
+
+COMMAND = re.compile(r"<!-- cli -->\n```sh\n(?P<line>.*?)\n```\n(?:\n```text\n(?P<output>.*?)```\n)?", re.DOTALL)
+FILE = re.compile(r"<!-- cli: (?P<name>[\w.]+) -->\n```\w+\n(?P<text>.*?)```\n", re.DOTALL)
+
+
+def test_the_commands_of_the_readme_print_what_stands_there(tmp_path, monkeypatch, capsys):
+    text = README.read_text()
+    monkeypatch.chdir(tmp_path)
+    for name, content in FILE.findall(text):
+        Path(name).write_text(content)
+    for line, output in COMMAND.findall(text):
+        _cli.main(shlex.split(line)[1:])
+        assert output == capsys.readouterr().out, line
 
 
 def test_the_demo_without_its_packages_says_what_to_install(monkeypatch, capsys):

@@ -48,7 +48,7 @@ def _demo(arguments: argparse.Namespace) -> int:
         from .._demo import main as demo
     except ImportError as missing:
         raise Wrong(f"{missing}; it needs LiteLLM or LangChain, and strict hosts: {DEMO_NEEDS}") from None
-    return demo(plain=arguments.plain, install=DEMO_NEEDS)
+    return demo(plain=arguments.plain or bool(os.environ.get("NO_COLOR")), install=DEMO_NEEDS)
 
 
 def _explain_arguments(parser: argparse.ArgumentParser) -> None:
