@@ -123,7 +123,7 @@ def test_no_tenant_stands_in_the_file(tmp_path):
 
 
 def test_the_log_does_not_grow_for_ever(tmp_path, monkeypatch):
-    monkeypatch.setattr(_sqlite, "COMMITS", 5)
+    monkeypatch.setattr(_sqlite, "PAGES", 50)
     with SQLiteStore(tmp_path / "s.db", max_items=20) as store:
         for number in range(300):
             store.add([(b"r%d" % number, os.urandom(20_000))])
@@ -172,7 +172,7 @@ WRITER = """
 import sys
 from reasoning_replay.stores import SQLiteStore, _guard, _sqlite
 _guard.PATIENCE = 60.0
-_sqlite.COMMITS = 20
+_sqlite.PAGES = 200
 store = SQLiteStore(sys.argv[1], max_items=700)
 for number in range(1000):
     store.of("t").add([(b"r%d" % number, b"%d;" % number * 700), (b"rlast", b"%d" % number)])

@@ -64,19 +64,26 @@ end
 _GET = (
     _SHARED
     + """
-local keys, parts, seen = unpacked(ARGV[2]), {}, {}
+local keys, parts, used = unpacked(ARGV[2]), {}, {}
+local oldest = redis.call('ZRANGE', recent, 0, 0, 'WITHSCORES')[2] or now
+local span = now - tonumber(oldest)
+local grain = span > 60000000 and span / 16 or 0 -- most of what is read was read a moment ago
 for first = 1, #keys, 1000 do -- no script may hand on many more at once
   local last, names = math.min(first + 999, #keys), {}
   for at = first, last do names[#names + 1] = item .. ARGV[1] .. keys[at] end
   for place, data in ipairs(redis.call('MGET', unpack(names))) do
     parts[#parts + 1] = packed(data or '')
     if data then
-      seen[#seen + 1] = now - #keys + #parts
-      seen[#seen + 1] = ARGV[1] .. keys[#parts]
+      local name = ARGV[1] .. keys[#parts]
+      local before = grain > 0 and redis.call('ZSCORE', recent, name)
+      if not before or tonumber(before) < now - grain then
+        used[#used + 1] = now - #keys + #parts
+        used[#used + 1] = name
+      end
     end
   end
-  if #seen > 0 then redis.pcall('ZADD', recent, 'XX', unpack(seen)) end -- without memory it may still be read
-  seen = {}
+  if #used > 0 then redis.pcall('ZADD', recent, 'XX', unpack(used)) end -- without memory it may still be read
+  used = {}
 end
 return table.concat(parts)
 """
@@ -111,7 +118,7 @@ for at = 1, #items, 2 do
   else
     redis.call('SET', item .. name, data)
   end
-  local size = #key + #data + overhead
+  local size = #key + math.ceil(#data * 1.25) + overhead -- the allocator rounds up
   redis.call('HINCRBY', sizes, '', size - tonumber(redis.call('HGET', sizes, name) or 0))
   redis.call('HSET', sizes, name, size)
   redis.call('ZADD', recent, now - #items + at, name)

@@ -25,14 +25,14 @@ MAX_BYTES_PER_ITEM = 1_048_576
 MAX_BYTES = 1_073_741_824
 TTL = 30 * 86_400.0
 """A conversation is taken up again within a month (a guess, 2026-11-30); text is not kept for ever by default."""
-OVERHEAD = 130
-"""Bytes around an item in table and indexes (tests/benchmarks/bench_store.py)."""
+OVERHEAD = 100
+"""Bytes of an item in the indexes, beside its key (tests/benchmarks/bench_store.py)."""
 GRAIN = 600_000_000
 """Microseconds by which use and age in the file may lag: ten minutes, or a hundredth of the ttl."""
 SLICE = 256
 """Items that go in one transaction: nobody waits long for its lock."""
-COMMITS = 200
-"""Between two write-backs of the log: some 8 MB of it."""
+PAGES = 2000
+"""Of the log between two write-backs, by a guess of five an item: look-ups search a long log for every page."""
 _SPARED = 65_536
 _PARAMETERS = 512
 _LEFT: list[sqlite3.Connection] = []
@@ -66,7 +66,8 @@ class SQLiteStore(Store):
         self._due: dict[int, int] = {}
         """Of those, what the file should hear of."""
         self._last = 0
-        self._commits = 0
+        self._pages = 0
+        """Written since the last write-back."""
         self._write_back: Thread | None = None
         self._connection: sqlite3.Connection | None = None
         self._guard.warm(lambda: self._on_file(lambda _: None))
@@ -148,8 +149,9 @@ class SQLiteStore(Store):
     def _add(self, tenant: str, items: Sequence[tuple[bytes, bytes]]) -> None:
         if self._on_file(lambda connection: self._added(connection, hidden(tenant), items)):
             self._guard.later(self._shrink_on)
-        self._commits += 1
-        if self._commits % COMMITS == 0 and (self._write_back is None or not self._write_back.is_alive()):
+        self._pages += sum(5 + len(value) // 4096 for _, value in items)
+        if self._pages > PAGES and (self._write_back is None or not self._write_back.is_alive()):
+            self._pages = 0
             self._write_back = Thread(target=write_back, args=(self._path,), daemon=True)
             self._write_back.start()
 
@@ -174,7 +176,7 @@ class SQLiteStore(Store):
                 connection.execute("UPDATE items SET used = ?, written = ? WHERE id = ?", (now, now, item))
             return
         whole = packed(new)
-        size = OVERHEAD + len(key) + len(whole)
+        size = OVERHEAD + len(key) + room(len(key) + len(whole))
         if item == 0:
             connection.execute(
                 "INSERT INTO items (tenant, key, data, size, used, written) VALUES (?, ?, ?, ?, ?, ?)",
@@ -243,3 +245,16 @@ class SQLiteStore(Store):
 
     def __repr__(self) -> str:
         return f"SQLiteStore({self._path.name!r})"
+
+
+def room(size: int) -> int:
+    """Bytes of pages that a row takes: rows share a page where they fit, and go on in pages of their own.
+
+    So 2,100 bytes take a whole page. The numbers are those of SQLite's file format, for pages of 4,096 bytes.
+    """
+    size += 45  # the row's head, the tenant and the other columns
+    if size <= 4061:
+        return 4096 // (4088 // (size + 2))
+    here = 489 + (size - 489) % 4092
+    here = here if here <= 4061 else 489
+    return 4096 // (4088 // (here + 2)) + 4096 * -(-(size - here) // 4092)

@@ -48,6 +48,7 @@ _PRAGMAS = (
     "journal_mode=WAL",
     "synchronous=NORMAL",  # the log is not forced to the disk at every commit: a power cut may cost the last ones
     "secure_delete=ON",  # what was deleted is overwritten
+    "cache_size=-16000",  # 16 MB: of a million items the upper pages of the indexes
     "wal_autocheckpoint=0",  # it waits for the disk, so it has a thread of its own
 )
 _HOPELESS = {
