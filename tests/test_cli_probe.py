@@ -149,6 +149,17 @@ def test_the_table_says_of_every_strict_host_what_the_probe_finds(kind, strict_h
     assert {LOOSER.get(kind)} - {None} == {row["words"] for row in rows if row["verdict"] == "looser"}
 
 
+def test_a_model_that_does_not_know_manual_thinking_is_asked_in_the_way_that_it_knows(strict_hosts, capsys):
+    host = strict_hosts("anthropic")
+    at(host.url, "--as", "anthropic", "--json", model="claude-opus-5-5")
+    told = json.loads(capsys.readouterr().out)
+    asked = [request.json["thinking"]["type"] for request in host.requests if "thinking" in request.json]
+    assert {"enabled", "adaptive"} <= set(asked)
+    facts = told["facts"]
+    assert (False, True, True) == (facts["needed_in_turn"], facts["seal_checked"], facts["unsigned_refused"])
+    assert [] == told["changed"]
+
+
 def test_the_entry_is_the_rule_by_which_the_host_is_served(strict_hosts, capsys, tmp_path):
     host = strict_hosts("moonshot")
     file = tmp_path / "probed.toml"

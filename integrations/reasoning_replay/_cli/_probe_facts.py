@@ -66,7 +66,7 @@ class Probe:
     ) -> None:
         self._ask, self._speech, self._url, self._model, self._choice = ask, speech, url, model, choice
         self._extra = dict(extra)
-        self._less: list[tuple[str, ...]] = []
+        self._shape: Callable[[Row], Row] = lambda body: body
         self._turns: list[int] = []
         self._rows: list[Row] = []
         self._said: set[int] = set()
@@ -91,10 +91,7 @@ class Probe:
     # Requests ---------------------------------------------------------------------------------------------------------
 
     def _body(self, rows: list[Row]) -> Row:
-        body = {**self._speech.body(copy.deepcopy(rows), self._model), **self._extra}
-        for path in self._less:
-            body = without(body, path)
-        return body
+        return self._shape({**self._speech.body(copy.deepcopy(rows), self._model), **self._extra})
 
     def _send(self, rows: list[Row], change: Callable[[Row], Any] = lambda body: body) -> Answer:
         return self._ask(self._url, change(self._body(rows)))
@@ -132,15 +129,15 @@ class Probe:
         return tokens
 
     def _first(self) -> Answer:
-        """The first request, without the parameters that the model does not know."""
-        answer = self._send(self._rows)
-        for path in self._speech.less:
+        """The first request, in the first shape that the model knows."""
+        answer = first = self._send(self._rows)
+        for shape in self._speech.tries:
             if answer.taken:
                 return answer
-            self._less.append(path)
+            self._shape = shape
             answer = self._send(self._rows)
         if not answer.taken:
-            raise Wrong(f"the host refuses a first question: HTTP {answer.status} {in_one_line(answer.text)[:240]}")
+            raise Wrong(f"the host refuses a first question: HTTP {first.status} {in_one_line(first.text)[:240]}")
         return answer
 
     def _take(self, answer: Answer) -> bool:
@@ -218,8 +215,8 @@ class Probe:
                 "needed_in_earlier_steps", self._send(self._without(running, early))
             )
         if self._is_chat():
-            bare = self._send(self._without(running), lambda body: without(body, ("tools",)))
-            if bare.taken or self._send(running, lambda body: without(body, ("tools",))).taken:
+            bare = self._send(self._without(running), lambda body: without(body, "tools"))
+            if bare.taken or self._send(running, lambda body: without(body, "tools")).taken:
                 facts.needed_without_tools = self._refused("needed_without_tools", bare)
         if self._off(body := self._body(running)) is not body:
             facts.needed_when_off = self._refused("needed_when_off", self._send(self._without(running), self._off))

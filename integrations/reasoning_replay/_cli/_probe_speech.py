@@ -7,7 +7,6 @@ they believe. A dialect is a row of SPEECHES; this file knows no host.
 from __future__ import annotations
 
 import base64
-import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -55,8 +54,8 @@ class Speech(NamedTuple):
     key: tuple[str, str] = ("Authorization", "Bearer ")
     """The header of the key, and what stands before it."""
     headers: Mapping[str, str] = {}
-    less: tuple[tuple[str, ...], ...] = ()
-    """Parameters that a model may not know, as paths: left out one by one where the first call is refused."""
+    tries: tuple[Callable[[Row], Row], ...] = ()
+    """Other ways to ask for thinking, tried one after the other where the model does not know the usual one."""
 
 
 def _used(*path: str) -> Callable[[Any], int | None]:
@@ -100,14 +99,9 @@ def unsigned(value: Any) -> Any:
     return {k: unsigned(v) for k, v in value.items() if not (readable and k == "signature")}
 
 
-def without(body: Row, path: tuple[str, ...]) -> Row:
-    """A request without one parameter."""
-    left = copy.deepcopy(body)
-    place = left
-    for key in path[:-1]:
-        place = place.get(key, {})
-    place.pop(path[-1], None)
-    return left
+def without(body: Row, *params: str) -> Row:
+    """A request without some parameters."""
+    return {key: value for key, value in body.items() if key not in params}
 
 
 # Chat, and Ollama's own -----------------------------------------------------------------------------------------------
@@ -184,12 +178,14 @@ OLLAMA = Speech(
     fields=lambda row: ["thinking"] if _has(row.get("thinking")) else [],
     tokens=_used("prompt_eval_count"),
     fill=lambda row, field, text: {**row, "thinking": text},
-    less=(("think",),),
+    tries=(lambda body: without(body, "think"),),
 )
 
 # Anthropic, and Converse ----------------------------------------------------------------------------------------------
 
 MANUAL = {"type": "enabled", "budget_tokens": 1024}
+ADAPTIVE = {"type": "adaptive"}
+"""The only way from Opus 4.7 and the fifth generation on."""
 THINKING = ("thinking", "redacted_thinking")
 
 
@@ -226,8 +222,11 @@ ANTHROPIC = Speech(
     fills=("",),
     key=("x-api-key", ""),
     headers={"anthropic-version": "2023-06-01"},
-    less=(("thinking",),),
+    tries=(lambda body: {**body, "thinking": ADAPTIVE}, lambda body: without(body, "thinking")),
 )
+
+
+EXTRA = "additionalModelRequestFields"
 
 
 def _converse_body(rows: list[Row], model: str) -> Row:
@@ -236,7 +235,7 @@ def _converse_body(rows: list[Row], model: str) -> Row:
         "messages": rows,
         "inferenceConfig": {"maxTokens": 2048},
         "toolConfig": {"tools": tools},
-        "additionalModelRequestFields": {"thinking": MANUAL},
+        EXTRA: {"thinking": MANUAL},
     }
 
 
@@ -260,7 +259,10 @@ BEDROCK = Speech(
     bare=_converse_bare,
     fields=lambda row: ["content.thinking"] if any("reasoningContent" in one for one in _chunks(row)) else [],
     tokens=_used("usage", "inputTokens"),
-    less=(("additionalModelRequestFields",),),
+    tries=(
+        lambda body: {**body, EXTRA: {"thinking": ADAPTIVE}},
+        lambda body: without(body, EXTRA),
+    ),
 )
 
 # Responses ------------------------------------------------------------------------------------------------------------
@@ -298,7 +300,7 @@ RESPONSES = Speech(
     bare=_items_bare,
     fields=lambda row: ["content.item"] if row.get("type") == "reasoning" else [],
     tokens=_used("usage", "input_tokens"),
-    less=(("include",), ("store",)),
+    tries=(lambda body: without(body, "include"), lambda body: without(body, "include", "store")),
 )
 
 # Gemini ---------------------------------------------------------------------------------------------------------------
@@ -360,7 +362,7 @@ GEMINI = Speech(
     fill=_parts_fill,
     fills=(SENTINEL,),
     key=("x-goog-api-key", ""),
-    less=(("generationConfig",),),
+    tries=(lambda body: without(body, "generationConfig"),),
 )
 
 SPEECHES: dict[str, Speech] = {
