@@ -383,6 +383,29 @@ def test_a_store_may_be_made_before_a_fork_and_used_on_both_sides(shared):
     assert "6 7\n" == finished(run(kind, place, body))
 
 
+def test_a_fork_while_a_thread_is_at_work_in_memory_does_not_lock_the_child(tmp_path):
+    body = """
+import os, threading
+from reasoning_replay import MemoryStore, Origin
+store, over = MemoryStore(), threading.Event()
+origin = Origin("a.example")
+def work():
+    while not over.is_set():
+        store.add([(b"r%d" % number, b"x") for number in range(2000)])
+threading.Thread(target=work).start()
+for _ in range(20):
+    child = os.fork()
+    if child == 0:
+        store.note(b"d", origin)
+        os._exit(len(store.origins(b"d")))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+over.set()
+print("ok")
+"""
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", body]
+    assert "ok\n" == subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+
+
 def test_a_store_is_not_loaded_before_it_is_asked_for():
     look = "import sys, reasoning_replay.stores as s; print(sorted({'redis', 'sqlite3', 'queue'} & set(sys.modules)))"
     out = subprocess.run([sys.executable, "-I", "-c", look], capture_output=True, text=True, check=True)

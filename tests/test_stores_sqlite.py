@@ -54,6 +54,28 @@ def test_a_file_that_was_open_to_others_is_closed_to_them(tmp_path):
         assert {"0o600"} == set(modes(tmp_path).values())
 
 
+def test_a_link_to_a_file_that_is_not_there_yet_leads_to_one_for_the_owner_alone(tmp_path):
+    (tmp_path / "link.db").symlink_to(tmp_path / "s.db")
+    before = os.umask(0)
+    try:
+        with SQLiteStore(tmp_path / "link.db") as store:
+            store.add([(b"r", b"x")])
+            assert {"s.db", "s.db-shm", "s.db-wal", "link.db"} == set(modes(tmp_path))
+            assert {"0o600"} == set(modes(tmp_path).values())
+    finally:
+        os.umask(before)
+
+
+def test_a_file_system_without_links_is_good_enough(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    with SQLiteStore(tmp_path / "s.db") as store:
+        store.add([(b"r", b"x")])
+        assert dict.fromkeys(["s.db", "s.db-shm", "s.db-wal"], "0o600") == modes(tmp_path)
+
+
 def test_what_was_kept_is_there_after_a_restart(tmp_path):
     with SQLiteStore(tmp_path / "s.db") as store:
         store.of("t").add([(b"r", b"x")])

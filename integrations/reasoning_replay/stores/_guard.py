@@ -12,7 +12,6 @@ The one broad `except` outside of `_faults` stands here: a backend may raise any
 from __future__ import annotations
 
 import logging
-import os
 import time
 import weakref
 from _thread import LockType, allocate_lock
@@ -22,6 +21,7 @@ from threading import Thread, get_ident
 from typing import Any, TypeVar
 
 from ._base import StoreError
+from ._forks import watch
 
 PATIENCE = 0.045
 """Seconds that a call waits for its store; the call goes on within 50 ms, and waking up takes some of them."""
@@ -88,7 +88,7 @@ class Guard:
         self._warned = float("-inf")
         self._closed = False
         self._begin()
-        _guards.add(self)
+        watch(self)
 
     def _begin(self) -> None:
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
@@ -261,22 +261,3 @@ def _work(jobs: SimpleQueue[_Job | None], running: LockType) -> None:
                     job.error = error
         job.done.release()
         del job  # or it would hold the store for as long as nothing comes
-
-
-_guards: weakref.WeakSet[Guard] = weakref.WeakSet()
-
-
-def _for_each(step: Callable[[Guard], None]) -> Callable[[], None]:
-    def run() -> None:
-        for guard in list(_guards):
-            step(guard)
-
-    return run
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_for_each(Guard.before_fork),
-        after_in_parent=_for_each(Guard.after_fork_in_parent),
-        after_in_child=_for_each(Guard.after_fork_in_child),
-    )

@@ -70,7 +70,7 @@ def checked_path(path: str | os.PathLike[str], name: str) -> Path:
     given = os.fspath(path)
     if not isinstance(given, str) or given in {"", ":memory:"} or "\0" in given:
         raise StoreError(f"{name}(path={given!r}): allowed: the path of a file; in memory it is MemoryStore()")
-    whole = Path(given).absolute()
+    whole = Path(given).resolve()
     where = f"{name}({whole.name!r})"
     if not whole.parent.is_dir():
         raise StoreError(f"{where}: its folder does not exist; make it first")
@@ -183,13 +183,21 @@ def _fault(error: sqlite3.Error) -> str:
 def _make_private(path: Path) -> None:
     if not path.exists():
         spare = path.with_name(f"{path.name}.{token_hex(8)}")
-        os.close(os.open(spare, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        _make(spare)
         try:
+            os.link(spare, path)
+        except FileExistsError:
+            pass  # another process was first
+        except OSError:  # a file system without links: so be it, nobody has it open yet
             with suppress(FileExistsError):
-                os.link(spare, path)
+                _make(path)
         finally:
             spare.unlink()
     path.chmod(0o600)  # a umask may have taken bits that the owner needs; an older file may have been open to others
     for suffix in ("-wal", "-shm"):
         with suppress(FileNotFoundError):
             path.with_name(path.name + suffix).chmod(0o600)
+
+
+def _make(path: Path) -> None:
+    os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
