@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import json
 import re
+from itertools import cycle
 
 from hypothesis import strategies as st
 
@@ -176,14 +177,15 @@ def histories(form):
 
 
 def with_arguments(rows):
-    """Calls with something in them."""
+    """Calls with something in them: values of every kind, or texts alone."""
+    every = cycle([ARGUMENTS, {"b": "x y", "a": "z"}])
 
     def change(value):
         for key in ("input", "args", "arguments"):
             if value.get(key) == {}:
-                value[key] = ARGUMENTS
+                value[key] = dict(next(every))
             elif value.get(key) == "{}":
-                value[key] = json.dumps(ARGUMENTS)
+                value[key] = json.dumps(next(every))
 
     return walked(copy.deepcopy(rows), change)
 
@@ -199,6 +201,65 @@ def results(form, number, calls):
         ]
         return [{"role": "user", "content": blocks}] if calls else []
     return native.results(form, number, calls) if calls else []
+
+
+# What nobody sends -----------------------------------------------------------------------------------------------------
+
+KEYS = [
+    "type", "text", "thinking", "signature", "data", "id", "name", "input", "content", "role", "tool_use_id",
+    "call_id", "function", "arguments", "extra_content", "provider_specific_fields", "thought_signature", "summary",
+    "encrypted_content", "reasoning", "reasoning_content", "toolUse", "toolResult", "reasoningContent",
+    "reasoningText", "redactedContent", "cachePoint", "thought", "thoughtSignature", "functionCall",
+    "functionResponse", "args", "response", "parts", "image_url", "url", "output", "extras", "item_id", "index",
+    "tool_calls", "refusal", "audio", "images", "function_call", "tool_call_id", "tool_name", "status", "value",
+    "reasoning_details", "thinking_blocks", "reasoning_items", "reasoning_layout", "cache_control", "is_error",
+]  # fmt: skip
+WORDS = (
+    *KEYS[:12], "", "hi", " ", "tool_use", "tool_result", "message", "function_call_output", "compaction", "assistant",
+    "redacted_thinking", "item_reference", "rs_1", "msg_1", "call_1__thought__x", "<think>a</think>b", "<think>", "{}",
+    '{"a": 1.0}', "[" * 9999, "user", "text:3", "non_standard", "tool_call", "custom_tool_call", "\ud800",
+)  # fmt: skip
+ODD_ROLES = {
+    "anthropic": ["user", "assistant"],
+    "bedrock": ["user", "assistant"],
+    "gemini": ["user", "model"],
+    "responses": ["user", "assistant", None, None],
+    "langchain": ["human", "ai", "tool"],
+}
+
+
+def odd(random, depth):
+    """A JSON value that looks like somebody's."""
+    luck = random.random()
+    if depth <= 0 or luck < 0.45:
+        return random.choice(WORDS)
+    if luck < 0.55:
+        return random.choice([None, 0, 1.5, True, [], {}, b"x"])
+    if luck < 0.75:
+        return [odd(random, depth - 1) for _ in range(random.randint(0, 3))]
+    return {random.choice(KEYS): odd(random, depth - 1) for _ in range(random.randint(0, 5))}
+
+
+def odd_row(form, random):
+    """A message with a role, and whatever else."""
+    role = random.choice(ODD_ROLES.get(form, ["user", "assistant", "assistant", "tool"]))
+    row = {random.choice(KEYS): odd(random, 3) for _ in range(random.randint(0, 3))}
+    row |= {} if role is None else {"type" if form == "langchain" else "role": role}
+    blocks = [odd(random, 3) for _ in range(random.randint(0, 3))]
+    typed = [{"type": random.choice(WORDS), "text": odd(random, 0), **odd_fields(random)} for _ in range(2)]
+    row["parts" if form == "gemini" else "content"] = random.choice([odd(random, 0), odd(random, 2), blocks, typed])
+    call = {"id": random.choice(WORDS), "type": "function", "function": {"name": "look", "arguments": odd(random, 1)}}
+    if form == "langchain":
+        row |= {"additional_kwargs": odd_fields(random), "tool_call_id": odd(random, 1)}
+        calls = [{"name": "look", "args": odd(random, 2), "id": random.choice(["a", None])}]
+        row |= {"tool_calls": calls, "invalid_tool_calls": []} if role == "ai" else {}
+    elif random.random() < 0.5:
+        row["tool_calls"] = random.choice([odd(random, 2), [call, {**call, **odd_fields(random)}]])
+    return row
+
+
+def odd_fields(random):
+    return {random.choice(KEYS): odd(random, 2) for _ in range(random.randint(0, 3))}
 
 
 # What a client leaves --------------------------------------------------------------------------------------------------
@@ -330,7 +391,7 @@ def arguments_written_anew(form, rows, draw):
     def change(value):
         if isinstance(value.get("arguments"), str):
             read = json.loads(value["arguments"])
-            turned = {key: read[key] for key in reversed(list(read))}
+            turned = {key: float(read[key]) if read[key] == 1 else read[key] for key in reversed(list(read))}
             value["arguments"] = json.dumps(turned, indent=draw(st.sampled_from([None, 2])), ensure_ascii=False)
         elif isinstance(value.get("args"), dict):
             value["args"] = {key: value["args"][key] for key in reversed(list(value["args"]))}
@@ -475,6 +536,6 @@ def swapped_ids(form, rows, draw):
 
 SOMETHING = {
     each.__name__: each
-    for each in (one_character, other_tool, other_argument, other_picture, other_order, swapped_results)
+    for each in (one_character, other_tool, other_argument, other_picture, other_order, swapped_results, swapped_ids)
 }
 """Changes that mean something; None where there is nothing to change."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import json
+import random
 
 import pytest
 from hypothesis import given, settings
@@ -14,8 +15,9 @@ from hypothesis import strategies as st
 
 import test_invariants  # noqa: F401 - its profile of hypothesis
 from reasoning_replay import MemoryStore, adopt, capture, prepare
+from reasoning_replay._history import HistoryError
 from reasoning_replay.forms import form_of
-from recall_cases import NOTHING, SOMETHING, histories, replies, results, seen
+from recall_cases import NOTHING, SOMETHING, histories, odd_row, replies, results, seen
 from test_forms_properties import user
 
 FEWER = settings(max_examples=max(settings.default.max_examples // 3, 1))
@@ -166,4 +168,49 @@ def test_reasoning_stands_between_the_same_words_however_the_client_has_cut_them
     laid = recall.lay(left, lifted)
     whole = recall.lay(seen(form, rows), lifted)
     assert words_of(whole) == words_of(laid)
+    assert json.dumps(left, default=str).count("ephemeral") == json.dumps(laid, default=str).count("ephemeral")
     assert form == "litellm" or (lifted == recall.lift(laid) == recall.lift(whole))
+
+
+@pytest.mark.parametrize("form", [*FORMS, "langchain"])
+def test_whatever_view_can_read_can_be_told_lifted_and_laid(form):
+    shape, luck = form_of(form), random.Random(form)
+    lifted = [None, {}]
+    read = 0
+    while read < 400:
+        rows = [odd_row(form, luck) for _ in range(luck.randint(1, 3))]
+        try:
+            shape.view(rows, None)
+        except (HistoryError, TypeError, AttributeError, KeyError):
+            continue
+        read += 1
+        for each in shape.recall.said(rows):
+            run = rows[each.start : each.end]
+            if each.reply:
+                lifted = [*lifted[-20:], json.loads(json.dumps(shape.recall.lift(run)))]
+                shape.view(shape.recall.lay(run, luck.choice(lifted)), None)
+
+
+@pytest.mark.parametrize("form", ["litellm", "anthropic", "bedrock", "gemini", "responses"])
+@FEWER
+@given(data=st.data())
+def test_what_has_no_place_in_the_clients_message_is_not_laid_into_it(form, data):
+    """Never asked for, since what is said is compared first: then nothing at all goes back."""
+    _, rows, _ = data.draw(replies(form))
+    lifted = recall_of(form).lift(rows)
+    text = {"role": "assistant", "content": "no"}
+    text = {
+        "bedrock": {**text, "content": [{"text": "no"}]},
+        "gemini": {"role": "model", "parts": [{"text": "no"}]},
+    }.get(form, text)
+    (*laid,) = recall_of(form).lay([text], lifted)
+    if lifted is not None and any(place not in ([0, 0], [0, 2]) for place in places_of(lifted)):
+        assert [text] == laid
+
+
+def places_of(lifted):
+    """Places among the words and the calls of a message, and of items."""
+    inside = lifted.get("content", lifted)
+    found = [[number, start] for number, start, _ in inside.get("blocks", ())]
+    found += [[number, start + (length or 0)] for number, start, length, _ in inside.get("seals", ())]
+    return found + [[place, 0] for place, _ in lifted.get("items", ()) if place > 1]

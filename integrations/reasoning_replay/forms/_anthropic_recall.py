@@ -40,7 +40,7 @@ def _answer(block: Block) -> Answer | None:
 
 def _usual(block: Block) -> Visible:
     """What a usual block shows; None for one with more in it."""
-    if block.__class__ is not dict or not _NOT_USUAL.isdisjoint(block):
+    if not _NOT_USUAL.isdisjoint(block):
         return None
     kind = block.get("type")
     if kind == "text":

@@ -95,10 +95,10 @@ def _tell(speech: Speech, blocks: Iterable[Any], calls: Calls) -> tuple[str, tup
     bare, usual = True, speech.usual
     for each in blocks:
         block = each if each.__class__ is dict else plain(each)
-        what = usual(block)
+        what = usual(block) if block.__class__ is dict else None
         if what is None:
             what = _read(speech, block)
-            bare = bare and _is_filler(speech.code(block))
+            bare = bare and (not isinstance(block, Mapping) or _is_filler(speech.code(block)))
         if what.__class__ is str:
             text += what
         elif what is not None:
@@ -115,8 +115,10 @@ def _shown(speech: Speech, what: Any, calls: Calls, ids: list[str]) -> str:
     return _answered(speech, what, calls) if what.__class__ is Answer else what.text
 
 
-def _read(speech: Speech, block: Block) -> Visible:
+def _read(speech: Speech, block: Any) -> Visible:
     look = speech.look
+    if not isinstance(block, Mapping):  # inside an answer
+        return block if isinstance(block, str) else Seen(shown(block))
     if look.is_hidden(block) or look.is_silent(block):
         return None
     if look.is_text(block):

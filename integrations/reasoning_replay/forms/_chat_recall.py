@@ -107,9 +107,13 @@ def _usual_call(call: Any) -> str:
     """
     function = call["function"]
     name = function["name"]
-    if len(call) != 3 or len(function) != 2 or "type" not in call or THOUGHT in call["id"]:
+    if len(call) != 3 or len(function) != 2 or "type" not in call or not _is_plain(call["id"]):
         raise ValueError
     return f"({len(name)}:{name},{meant(function['arguments'])})"
+
+
+def _is_plain(identity: object) -> bool:
+    return identity.__class__ is str and THOUGHT not in identity
 
 
 def _usually_bare(message: Mapping[str, Any]) -> bool | None:
@@ -312,7 +316,7 @@ def _content(content: Any, lifted: Mapping[str, Any], copy: dict[str, Any], fiel
         places = _layout_places(fields.pop(LAYOUT), copy.pop("thinking_blocks", ()))
     tags = lifted.get("tags")
     if tags is not None and not isinstance(content, list):
-        return tags + (content or "")
+        return tags + (content or "") if isinstance(content, str | None) else _LOST
     if tags is not None:
         places = {"seals": [[0, 0, _first_text(content), {"tags": tags}]]} if content else None
         content = content or tags

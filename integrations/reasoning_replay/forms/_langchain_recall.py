@@ -50,7 +50,7 @@ _TAG = frozenset("<\n ")
 
 
 def _is_call(block: object) -> bool:
-    return isinstance(block, Mapping) and block.get("type") in _CALL_BLOCKS
+    return isinstance(block, Mapping) and str(block.get("type")) in _CALL_BLOCKS
 
 
 def _is_text(block: object) -> bool:
@@ -89,7 +89,8 @@ def _sealed(block: Any, seal: Mapping[str, Any]) -> Any:
         new["text"] = seal["tags"] + new["text"]
     new |= seal.get("own", {})
     if "extras" in seal:
-        new["extras"] = {**(new.get("extras") or {}), **seal["extras"]}
+        own = new.get("extras")
+        new["extras"] = {**(own if isinstance(own, Mapping) else {}), **seal["extras"]}
     return new["text"] if isinstance(block, str) and new.keys() == {"type", "text"} else new
 
 

@@ -174,6 +174,8 @@ def _with_seal(
     if not at or (length is not None and sum(each.length or 0 for each in texts) != length):
         return None
     block = plain(texts[0].block)
+    if not isinstance(block, str | Mapping):
+        return None
     if len(texts) > 1:
         block = _with_text(plain(texts[-1].block), "".join(text_in(plain(each.block)) for each in texts), last=True)
     whole = texts[0]._replace(block=look.sealed(block, seal), length=length)
