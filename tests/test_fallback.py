@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from reasoning_replay import prepare
 from reasoning_replay._fallback import DEMANDS, demanded, stripped
 from reasoning_replay.forms import form_of
 from reasoning_replay.hosts import builtin
@@ -85,7 +86,7 @@ REQUIRED = [
     for host in builtin()
     for rule in host.rules
     if rule.requirement == "required" and rule.missing is not None and rule.missing.fill is not None and host.hosts
-    if rule.dialect in {"chat", "anthropic"}  # Gemini's sentinel: both frameworks write it themselves
+    if rule.dialect in {"chat", "anthropic"}  # the seal of a call stands in a table of its own
 ]
 
 
@@ -124,3 +125,31 @@ def test_in_the_anthropic_dialect_thinking_is_off_where_a_bare_tool_turn_would_b
     off = {"max_tokens": 4096, "thinking": {"type": "disabled"}}
     assert strip_for("api.deepseek.com", "anthropic", request=request)[1] == off
     assert strip_for("api.moonshot.ai", "anthropic", request={"max_tokens": 4096})[1] == off
+
+
+CALLED = {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {}}, "thoughtSignature": "CANARY"}]}
+GOOGLES = [
+    (host.hosts[0].replace("*", "europe-west1-"), rule, models.replace("*", ""))
+    for host in builtin()
+    for rule in host.rules
+    if host.id in {"gemini", "vertex"} and rule.dialect == "gemini"
+    for models in rule.models
+]
+
+
+@pytest.mark.parametrize(("host", "rule", "model"), GOOGLES, ids=str)
+def test_the_seal_that_the_rules_put_on_a_call_of_geminis_is_the_fallbacks_too(host, rule, model):
+    """In Gemini's own form, where nobody else writes it; whichever model, the two say the same."""
+    history = [{"role": "user", "parts": [{"text": "go"}]}, CALLED]
+    request = {"tools": [{}]}
+    left, _ = stripped(history, form=None, dialect="gemini", host=host, hint=None, model=model, request=request)
+    planned = prepare(history, host=host, model=model, dialect="gemini", request=request).messages
+
+    assert planned[1] == left[1]
+    assert ("thoughtSignature" in left[1]["parts"][0]) == (rule.missing is not None)
+
+
+def test_no_word_of_geminis_is_written_as_a_text_where_a_framework_writes_it():
+    rows = [{"role": "assistant", "content": "x", "reasoning_content": "R"}]
+    left, _ = stripped(rows, form="litellm", dialect="gemini", host="g", hint=None, model="gemini-3", request=None)
+    assert [{"role": "assistant", "content": "x"}] == left

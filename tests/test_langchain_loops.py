@@ -41,6 +41,7 @@ from langchain_calls import (
     turn,
     wrap,
 )
+from reasoning_replay.langchain import report_of
 from reasoning_replay.testing import Reply, Text, call, canaries_in, foreign_bytes, think
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # LangChain's beta and pydantic's serializer warn by the dozen
@@ -533,3 +534,17 @@ def test_a_loop_begun_at_a_real_server_moves_to_a_strict_host_and_back(at_llama,
     assert [word for word in away.issued if word in llama.last_prompt()] == []
     assert THOUGHT not in away.last.raw.decode()
     assert away.refusals == []
+
+
+def test_a_reply_of_claudes_without_reasoning_is_no_reasoning_for_the_id_that_it_has(strict_hosts, caplog):
+    """Its id begins with `msg_`, as those of OpenAI's items do; nobody asks it back."""
+    host = strict_hosts("anthropic", script=lambda seen: Reply((Text("Hm."),)))
+    model, messages = wrap(chat_anthropic(host)), [HumanMessage("go")]
+    reply = model.invoke(messages)
+    assert reply.response_metadata["id"].startswith("msg_")
+
+    again = model.invoke([*messages, reply, HumanMessage("on")])
+    assert ([], []) == (
+        [*report_of(again).rows],
+        [record for record in caplog.records if record.levelname == "WARNING"],
+    )

@@ -54,6 +54,9 @@ DEMANDS = (
 
 
 NONE = Demand((), "*", None)
+SEALS = (("*gemini-1*", None), ("*gemini-2*", None), ("*gemma*", None), ("*", "skip_thought_signature_validator"))
+"""Model → what stands for a call's signature in Gemini's own form; the first match wins. Both frameworks write it
+themselves, and in the OpenAI-compatible dialect nothing can."""
 
 
 def demanded(host: str, hint: str | None, model: str | None) -> Demand:
@@ -63,6 +66,12 @@ def demanded(host: str, hint: str | None, model: str | None) -> Demand:
         if asked and fnmatchcase((model or "").lower(), demand.models):
             return demand
     return NONE
+
+
+def _seal(form: str, model: str | None) -> str | None:
+    """What stands for a signature, where the form is the one that has a place for it."""
+    name = (model or "").lower()
+    return next(fill for models, fill in SEALS if fnmatchcase(name, models)) if form == "gemini" else None
 
 
 def _is_off(request: Mapping[str, Any]) -> bool:
@@ -95,7 +104,7 @@ def stripped(
     if dialect == "chat":
         fill = None if _is_off(asked) else demand.fill
         return given_back(shape, given, rows, shape.strip(rows, fill)), request
-    left = given_back(shape, given, rows, shape.strip(rows, None))
+    left = given_back(shape, given, rows, shape.strip(rows, _seal(shape.name, model)))
     if demand.thinks:
         return left, {**without_thinking(asked), "thinking": {"type": "disabled"}}
     return left, without_thinking(asked) if says_how_to_think(asked) else request

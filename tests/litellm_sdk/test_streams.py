@@ -112,6 +112,22 @@ def test_openrouters_details_go_back_complete_under_their_own_key(mode, model, s
     assert "provider_specific_fields" not in host.last.messages[1]
 
 
+@pytest.mark.parametrize("model", DETAILS)
+@pytest.mark.parametrize("mode", STREAMS)
+def test_a_client_that_joins_the_details_of_the_deltas_itself_has_all_of_them_once(mode, model, strict_hosts, install):
+    """LiteLLM swallows a delta that holds a signature alone; it leaves with the next one."""
+    host = strict_hosts("openrouter", script=[Reply(DETAILS[model])])
+    install(host)
+    joined = {}
+    for chunk in chunks_of(mode, host, question(), model=f"openrouter/{model}"):
+        for choice in chunk.choices:
+            for entry in getattr(choice.delta, "reasoning_details", None) or ():
+                there = joined.setdefault(entry["index"], {})
+                texts = {key: there.get(key, "") + entry[key] for key in ("text", "summary", "data") if key in entry}
+                there.update({**entry, **texts})
+    assert host.last.reply["choices"][0]["message"]["reasoning_details"] == list(joined.values())
+
+
 @pytest.mark.parametrize("mode", STREAMS)
 def test_details_that_come_alone_in_their_deltas_are_not_lost(mode, strict_hosts, install):
     host = strict_hosts("openrouter", script=[Reply((Sealed(), call()))])

@@ -217,6 +217,11 @@ def is_item_id(value: object) -> bool:
     return isinstance(value, str) and value.startswith(_IDS)
 
 
+def is_reply_id(value: object) -> bool:
+    """Whether a reply's own id is one that the Responses API goes on from; Claude's are asked back by nobody."""
+    return isinstance(value, str) and value.startswith("resp_")
+
+
 def holds_item_id(block: object) -> bool:
     """Whether a visible block names an item of its host."""
     if not isinstance(block, Mapping):

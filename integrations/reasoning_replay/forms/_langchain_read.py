@@ -24,6 +24,7 @@ from ._langchain_blocks import (
     inline_of,
     is_item_id,
     is_melted,
+    is_reply_id,
     reasoning_in,
     seals_of,
 )
@@ -126,6 +127,6 @@ def names_items(row: Mapping[str, Any], kwargs: Mapping[str, Any], content: Any)
     if IDS in kwargs or is_item_id(row.get("id")):
         return True
     told = row.get("response_metadata")
-    if isinstance(told, Mapping) and is_item_id(told.get("id")):
+    if isinstance(told, Mapping) and is_reply_id(told.get("id")):
         return True
     return isinstance(content, list) and any(reasoning_in(each) is None and holds_item_id(each) for each in content)

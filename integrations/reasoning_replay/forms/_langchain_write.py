@@ -33,6 +33,7 @@ from ._langchain_blocks import (
     is_empty,
     is_item_id,
     is_melted,
+    is_reply_id,
     plainly,
     reasoning_in,
     seals_of,
@@ -233,7 +234,7 @@ def _without_ids(copy: _Copy) -> None:
     if is_item_id(copy.row.get("id")):
         copy.fields["id"] = None
     told = copy.row.get("response_metadata")
-    if isinstance(told, Mapping) and is_item_id(told.get("id")):
+    if isinstance(told, Mapping) and is_reply_id(told.get("id")):
         copy.fields["response_metadata"] = {key: value for key, value in told.items() if key != "id"}
     if copy.blocks is not None:
         copy.blocks = [

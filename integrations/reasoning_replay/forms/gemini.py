@@ -150,8 +150,8 @@ def rows_of(messages: object) -> list[Mapping[str, Any]]:
 
 
 def stripped(messages: Messages, fill: str | None) -> list[Any]:
-    """Every content without reasoning and signatures; calls with the sentinel, since without any they are refused."""
-    return strip(PARTS, messages, SENTINELS[0])
+    """Every content without reasoning and signatures; the fill stands for the seal of the first call of each."""
+    return strip(PARTS, messages, fill)
 
 
 def read(reply: Any, choice: int = 0) -> dict[str, Any]:

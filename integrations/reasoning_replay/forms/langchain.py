@@ -26,6 +26,7 @@ from ._langchain_blocks import (
     inline_of,
     is_item_id,
     is_of_a_host,
+    is_reply_id,
     reasoning_in,
     seals_of,
     word_of,
@@ -118,7 +119,7 @@ def _usual_key(row: Mapping[str, Any]) -> Any:
             return None
         if inline_in(content) is not None:
             return None
-        if is_item_id(row["response_metadata"].get("id")):
+        if is_reply_id(row["response_metadata"].get("id")):
             return None
         calls = row["tool_calls"]
         if row[_CALLS] != []:

@@ -20,7 +20,7 @@ from .._report import Report
 from ..forms import PSF
 from ..forms._chat_stream import ChatStream
 from ..forms._inline import inline_in
-from ..forms._langchain_blocks import FIELD, IDS, LISTS, SIGNATURES, TOOL_EXTRAS, is_item_id, reasoning_in
+from ..forms._langchain_blocks import FIELD, IDS, LISTS, SIGNATURES, TOOL_EXTRAS, is_item_id, is_reply_id, reasoning_in
 from ._messages import ON_WIRE, Fresh, forget_forged, fresh_mark, note_reply
 from ._told import tell
 
@@ -151,7 +151,7 @@ def _holds_reasoning(message: AIMessage) -> bool:
     """Whether there is anything of the host's own in a chunk."""
     if not _BESIDE.isdisjoint(message.additional_kwargs) or is_item_id(message.id):
         return True
-    if is_item_id(message.response_metadata.get("id")):
+    if is_reply_id(message.response_metadata.get("id")):
         return True
     content: Any = message.content
     return isinstance(content, list) and any(

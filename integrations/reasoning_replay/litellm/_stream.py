@@ -16,9 +16,10 @@ from .._origin import MARK, Origin, mark_id, to_mark
 from ..forms import LAYOUT, PSF
 from ._keeping import Keeping
 
-CARRIED = (MARK, "reasoning_details", LAYOUT)
+_DETAILS = "reasoning_details"
+CARRIED = (MARK, _DETAILS, LAYOUT)
 """What the finish chunk carries, where the reply has it."""
-_SEALED = ("reasoning_details", "thinking_blocks", "reasoning_items")
+_SEALED = (_DETAILS, "thinking_blocks", "reasoning_items")
 _READABLE = ("reasoning_content", "reasoning")
 _UNFINISHED = "~"
 """Ends a mark's id and so breaks it: its reply is not to be trusted before the finish. It still tells streams apart."""
@@ -37,12 +38,17 @@ class StreamNotes:
     def arrived(self, chunk: Any) -> None:
         """Takes a chunk as the host sent it, before LiteLLM drops anything."""
         for choice in getattr(chunk, "choices", None) or ():
-            self._choice(choice).collector.feed(chunk)
+            notes = self._choice(choice)
+            notes.collector.feed(chunk)
+            details = getattr(choice.delta, _DETAILS, None)
+            notes.waiting += details if isinstance(details, list) else ()
 
     def leaves(self, chunk: Any, *, complete: bool = True) -> None:
         """Notes on the chunk that the caller is about to get; `complete`: the host itself said that it is done."""
         for choice in getattr(chunk, "choices", None) or ():
             notes = self._choice(choice)
+            if not self._quiet:
+                notes.catch_up(choice.delta)
             if getattr(choice, "finish_reason", None) is not None:
                 if complete and self._quiet:
                     notes.collector.result()
@@ -65,6 +71,14 @@ class _Choice:
         self.collector = collector
         self._keeping = keeping
         self._told: dict[str, Any] | None = None
+        self.waiting: list[Any] = []
+        """Details that have arrived since the last chunk left."""
+
+    def catch_up(self, delta: Any) -> None:
+        """Puts on a delta what came in deltas that LiteLLM swallowed, since they held nothing but details."""
+        waiting, self.waiting = self.waiting, []
+        if waiting and waiting != getattr(delta, _DETAILS, None):
+            setattr(delta, _DETAILS, waiting)
 
     def running(self, delta: Any, origin: Origin) -> None:
         note = to_mark(origin)
