@@ -20,7 +20,7 @@ from reasoning_replay.stores import MemoryStore
 from recall_cases import NOTHING, TARGETS, results, seen, unmarked, with_arguments
 from strategies import History, chat_replies, claude_replies
 from test_forms_properties import user
-from test_forms_recall import FEWER, words_of
+from test_forms_recall import FEWER
 
 FORMS = ["chat", "litellm", "anthropic", "responses", "gemini", "bedrock", "ollama"]
 REQUEST = {"tools": [{"name": "look"}]}
