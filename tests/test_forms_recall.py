@@ -213,4 +213,4 @@ def places_of(lifted):
     inside = lifted.get("content", lifted)
     found = [[number, start] for number, start, _ in inside.get("blocks", ())]
     found += [[number, start + (length or 0)] for number, start, length, _ in inside.get("seals", ())]
-    return found + [[place, 0] for place, _ in lifted.get("items", ()) if place > 1]
+    return found + [[place, 0] for place, _, _ in lifted.get("items", ()) if place > 1]

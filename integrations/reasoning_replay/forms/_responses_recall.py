@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import PSF, Messages, Recall, Said, as_mapping, plain
 from ._carriers import EXTRAS, THOUGHT
@@ -18,8 +18,9 @@ from ._responses_stream import call_signature
 Reads = Callable[[Mapping[str, Any]], str]
 _REPLY = "assistant"
 _HIDDEN = ("reasoning", "compaction", "item_reference")
-_NAMES = ("id", "status")
-_OF_THE_HOST = frozenset({*_NAMES, "call_id", *EXTRAS, PSF})
+_NAMES = ("id", "status", "phase")
+"""What goes with the reasoning of a visible item's run (`phase`: "preserve it", OpenAI's guide of gpt-5.4)."""
+_OF_THE_HOST = frozenset({"id", "status", "call_id", *EXTRAS, PSF})
 """Keys of an item that nobody but its host, or the list itself, can read."""
 _TEXTS = ("text", "input_text", "output_text")
 _ROLES = {"developer": "system"}
@@ -154,24 +155,41 @@ def _beside(item: Mapping[str, Any]) -> bool:
 _SEALS = frozenset({*EXTRAS, PSF})
 
 
+class _Place(NamedTuple):
+    """Where an item stands: behind so many that say something, and so many empty messages since the last of them.
+
+    LiteLLM's bridge gives empty messages, which some clients keep; what says something is found without them.
+    """
+
+    said: int = 0
+    empty: int = 0
+
+    def behind(self, *, says: bool) -> _Place:
+        """The place behind an item that stands here."""
+        return _Place(self.said + 1) if says else _Place(self.said, self.empty + 1)
+
+    def named(self, *, says: bool) -> _Place:
+        """The name of a visible item that stands here."""
+        return _Place(self.said, -1) if says else self
+
+
 def lift(kind_of: Reads, rows: Messages) -> Any:
-    """A run's reasoning, and the ids that only go with it; None where there is no reasoning."""
+    """A run's reasoning, and what only goes with it of the items between; None where there is no reasoning."""
     items: list[Any] = []
     names: list[Any] = []
     seals: list[Any] = []
-    place = 0
+    place = _Place()
     for item in rows:
         kind = kind_of(item)
         if kind in _HIDDEN:
-            items.append([place, packed({key: value for key, value in item.items() if key != PSF})])
+            items.append([*place, packed({key: value for key, value in item.items() if key != PSF})])
             continue
-        if _visible(kind, item) == "":
-            continue
-        if (name := {key: item[key] for key in _NAMES if item.get(key) is not None}) and "id" in name:
-            names.append([place, packed(name)])
+        says = _visible(kind, item) != ""
+        if name := {key: item[key] for key in _NAMES if item.get(key) is not None}:
+            names.append([*place.named(says=says), packed(name)])
         if seal := _seal(item):
-            seals.append([place, packed(seal)])
-        place += 1
+            seals.append([*place.named(says=says), packed(seal)])
+        place = place.behind(says=says)
     if not items and not seals:
         return None
     return {name: found for name, found in (("items", items), ("names", names), ("seals", seals)) if found}
@@ -189,25 +207,28 @@ def lay(kind_of: Reads, role_of: Reads, rows: Messages, lifted: Any) -> list[Map
     """The client's items with the reasoning between them; as they are where some stands already, or one is missing."""
     if not isinstance(lifted, Mapping) or not _is_bare(kind_of, rows):
         return list(rows)
-    items = [(place, unpacked(item)) for place, item in lifted.get("items", ())]
-    beside: dict[int, dict[str, Any]] = {}
-    for place, more in (*lifted.get("names", ()), *lifted.get("seals", ())):
-        beside[place] = {**beside.get(place, {}), **unpacked(more)}
+    items = [(_Place(*place), unpacked(item)) for *place, item in lifted.get("items", ())]
+    beside: dict[_Place, dict[str, Any]] = {}
+    for *named, more in (*lifted.get("names", ()), *lifted.get("seals", ())):
+        name = _Place(*named)
+        beside[name] = {**beside.get(name, {}), **unpacked(more)}
     out: list[Mapping[str, Any]] = []
-    at = 0
+    place = _Place()
     for row in rows:
-        seen = _visible(kind_of(row), row) != ""
-        while seen and items and items[0][0] <= at:
+        says = _visible(kind_of(row), row) != ""
+        while items and (items[0][0] <= place or (says and items[0][0].said == place.said)):
             out.append(items.pop(0)[1])
-        out.append(_with(row, beside.pop(at)) if seen and at in beside else row)
-        at += seen
-    if beside or any(place > at for place, _ in items):
+        out.append(_with(row, beside.pop(place.named(says=says), {})))
+        place = place.behind(says=says)
+    if any(name.empty < 0 for name in beside) or any(each.said > place.said for each, _ in items):
         return list(rows)
     return [*out, *(item for _, item in items)]
 
 
 def _with(item: Mapping[str, Any], more: Mapping[str, Any]) -> Mapping[str, Any]:
     """A visible item with its id, its status and its seal, where it has none of its own."""
+    if not more:
+        return item
     fields = {**(as_mapping(item.get(PSF)) or {}), **more.get(PSF, {})}
     signed = PSF in more and THOUGHT not in str(item.get("call_id"))
     missing = {key: value for key, value in more.items() if key != PSF and item.get(key) in (None, "")}
