@@ -166,6 +166,7 @@ def test_litellm_is_not_imported_where_the_names_say_who_serves_them(tmp_path):
     assert "\x1b" not in run.stdout
 
 
+@pytest.mark.slow  # it imports LiteLLM
 def test_a_name_that_does_not_say_who_serves_it_is_litellm_s_to_know(check):
     pytest.importorskip("litellm")
     _, told = check(

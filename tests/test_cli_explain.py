@@ -367,6 +367,34 @@ def test_what_is_sealed_by_nobody_knows_whom_is_accepted_on_a_condition(tmp_path
     )
 
 
+def test_what_is_missing_in_an_earlier_turn_alone_is_said_to_be_there(tmp_path, capsys):
+    rows = [CHAT[0], {"role": "assistant", "content": "so"}, CHAT[0]]
+    body = {"model": "deepseek-v4-pro", "messages": rows, "tools": [TOOL]}
+    _, verdict = explain(tmp_path, capsys, body, "--to", "deepseek")
+    said = "refused: message 1, reasoning_content, in an earlier turn: The host demands the field, and it is not there."
+    assert said == verdict["sentence"]
+    body["messages"] = [
+        *rows,
+        {"role": "assistant", "content": "so"},
+        {"role": "tool", "tool_call_id": "c1", "content": "3"},
+    ]
+    assert (3, False) == tuple(
+        explain(tmp_path, capsys, body, "--to", "deepseek")[1][key] for key in ("message", "earlier_turn")
+    )
+
+
+def test_a_history_with_our_marks_says_itself_who_wrote_it(tmp_path, capsys):
+    from reasoning_replay import Origin, adopt
+
+    body = {"tools": [TOOL], "messages": adopt(CHAT, Origin("https://api.deepseek.com", model="deepseek-v4-pro"))}
+    file = tmp_path / "file.json"
+    file.write_text(json.dumps(body))
+    assert 0 == _cli.main(["explain", str(file), "--to", "deepseek", "--model", "deepseek-v4-pro", "--json"])
+    assert {"keep": 1} == json.loads(capsys.readouterr().out)["report"]["counts"]
+    assert 1 == _cli.main(["explain", str(file), "--to", "groq", "--model", "openai/gpt-oss-120b", "--json"])
+    assert ["foreign"] == [row["reason"] for row in json.loads(capsys.readouterr().out)["report"]["rows"]]
+
+
 def test_the_bytes_of_each_message_are_shown_before_and_after(tmp_path, capsys):
     file = tmp_path / "file.json"
     file.write_text(json.dumps(CHAT))

@@ -13,13 +13,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._capture import adopt
-from .._known import MemoryStore
 from .._origin import Origin
 from .._plan import Plan
 from .._replay import prepare, rule_for
 from .._report import sentence
 from .._rules import Rule
 from ..forms import PSF
+from ._nothing import Nothing
 from ._print import Printer
 from ._proxy_config import LINE, Config, Deployment, Step, read_config
 
@@ -101,7 +101,7 @@ def _planned(place: Deployment, messages: list[Any]) -> Plan:
         form="litellm",
         request=_request(place),
         hint=place.hint,
-        known=MemoryStore(),
+        known=Nothing(),
     )
 
 

@@ -13,7 +13,6 @@ from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from .._known import MemoryStore
 from .._origin import MARK
 from .._plan import ConversationElsewhere, Plan
 from .._replay import _reach, prepare
@@ -22,6 +21,7 @@ from .._rules import Policy, Rule
 from .._unknown import without_strangers
 from ..forms import PSF, Form, form_for
 from ._file import Found, read
+from ._nothing import Nothing
 from ._print import Printer
 from ._target import Target, dialect_of, origin_of, target_of
 from ._verdict import Case, Verdict, verdict_of
@@ -61,7 +61,7 @@ def explained(arguments: Namespace) -> Explained:
                 form=form,
                 request=found.request,
                 policy=policy,
-                known=MemoryStore(),
+                known=Nothing(),
             )
         except ConversationElsewhere as elsewhere:  # pragma: no cover -- the store is empty: nothing is elsewhere
             raise Wrong(str(elsewhere)) from None
@@ -187,6 +187,7 @@ def _as_json(done: Explained, *, diff: bool) -> Mapping[str, Any]:
             "reason": None if refused is None else refused.reason,
             "message": None if refused is None else refused.row,
             "field": None if refused is None else refused.field,
+            "earlier_turn": None if refused is None else refused.earlier,
             "unsure": done.verdict.unsure,
         },
         "shape": done.found.what,

@@ -81,6 +81,8 @@ class Refused(NamedTuple):
     """A code of REASONS, or of OTHERS."""
     row: int | None = None
     field: str | None = None
+    earlier: bool = False
+    """In a turn that is over: by their guides some hosts look there, and not all of them do."""
 
 
 class Verdict(NamedTuple):
@@ -95,9 +97,9 @@ class Verdict(NamedTuple):
         """The verdict in one sentence."""
         if self.refused is None:
             return f"accepted; {self.unsure}" if self.unsure is not None else "accepted"
-        reason, row, field = self.refused
+        reason, row, field, earlier = self.refused
         where = "the request" if row is None else f"message {row}"
-        named = f", {field}" if field is not None else ""
+        named = (f", {field}" if field is not None else "") + (", in an earlier turn" if earlier else "")
         return f"refused: {where}{named}: {OTHERS.get(reason) or REASONS[reason]}"
 
 
@@ -206,13 +208,15 @@ def _missing(case: Case) -> Refused | None:
         return None
     here = rule.missing.on in ("current_turn", "first_call")
     serves: Any = CALL_SEALS if case.target.dialect in FILLS else case.writes
+    lacking: list[Refused] = []
     for row, shape in case.said():
         asked = shape.calls_tools or rule.missing.on in ("all_assistant", "current_turn")
         if not asked or (here and row < history.host_turn) or row in case.filled:
             continue
         if not any(part.carrier != INLINE if serves is None else part.carrier in serves for part in shape.parts):
-            return Refused("missing", row, serves[0] if isinstance(serves, tuple) else None)
-    return None
+            name = serves[0] if isinstance(serves, tuple) else None
+            lacking.append(Refused("missing", row, name, earlier=row < history.host_turn))
+    return next((found for found in lacking if not found.earlier), lacking[0] if lacking else None)
 
 
 def _guarded(case: Case) -> Refused | None:
