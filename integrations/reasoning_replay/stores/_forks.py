@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from threading import Lock
 from typing import Protocol
 from weakref import WeakSet
 
@@ -27,6 +28,22 @@ class Forked(Protocol):
 def watch(each: Forked) -> None:
     """Tells it of every fork, for as long as anybody holds it."""
     _watched.add(each)
+
+
+class Rests:
+    """Whoever works under a lock rests while the process forks, so that the child has a lock that is free."""
+
+    def __init__(self, lock: Lock) -> None:
+        self._lock = lock
+        watch(self)
+
+    def before_fork(self) -> None:
+        self._lock.acquire()
+
+    def after_fork_in_parent(self) -> None:
+        self._lock.release()
+
+    after_fork_in_child = after_fork_in_parent
 
 
 _watched: WeakSet[Forked] = WeakSet()

@@ -15,7 +15,7 @@ from threading import Lock
 
 from .._origin import Origin
 from ._base import ORIGINS_KEY, Bounds, Store, joined, mark_value, origins_in
-from ._forks import watch
+from ._forks import Rests
 
 MAX_ITEMS = 65_536
 """Keys of the default store: some hundred long agent runs (a guess, 2026-11-30)."""
@@ -87,7 +87,7 @@ class MemoryStore(Store):
         """When an item is over, the one that is over first at the front; empty without a ttl."""
         self._bytes = 0
         self._lock = Lock()
-        watch(self)
+        self._rests = Rests(self._lock)
 
     def note(self, digest: bytes, origin: Origin) -> None:
         with self._lock:
@@ -186,16 +186,6 @@ class MemoryStore(Store):
             self._items.clear()
             self._ends.clear()
             self._bytes = 0
-
-    def before_fork(self) -> None:
-        """Waits for the thread that is at work in here: in the child nobody would let go of its lock."""
-        self._lock.acquire()
-
-    def after_fork_in_parent(self) -> None:
-        """Goes on."""
-        self._lock.release()
-
-    after_fork_in_child = after_fork_in_parent
 
     def __len__(self) -> int:
         return len(self._items)
