@@ -10,6 +10,7 @@ import asyncio
 import json
 import random
 import re
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ FIRST = 10_000
 """The number of the first request: as `max_tokens` it must look like one."""
 CANARY = re.compile(rb"CANARY-load-(\d+)\.")
 MISSING = "The `reasoning_content` in the thinking mode must be passed back to the API."
+NOBODY = "nobody"
 TOOLS = [{"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {"at": {"type": "string"}}}}}]
 
 
@@ -43,7 +45,7 @@ class LoadHost:
         self.steps, self.strict = steps, strict
         self.seen: list[Seen] = []
         self.faults: list[str] = []
-        self._server = Server(self._answer, self._fault)
+        self._server = Server(self.answer, self._fault)
 
     @property
     def url(self) -> str:
@@ -61,7 +63,8 @@ class LoadHost:
         self.faults.append(f"{type(error).__name__}: {error}")
         return Answer(status=500, body=b"{}")
 
-    def _answer(self, path: str, headers: Any, raw: bytes) -> Answer:
+    def answer(self, path: str, headers: Any, raw: bytes) -> Answer:
+        """One request. A strict host can be made to answer so, for a proxy that runs already."""
         body = json.loads(raw)
         number = body["max_tokens"]
         said = [message for message in body["messages"] if message["role"] == "assistant"]
@@ -177,13 +180,15 @@ def spoofs(chance: random.Random, tenants: list[str], keys: Callable[[str], str]
 
 
 class Load:
-    """Conversations of many tenants, some at a time, each step of each at a URL chosen by chance."""
+    """Conversations of many tenants, some at a time. A tenant `nobody` has nothing that could be restored."""
 
-    def __init__(self, urls, key, *, model="load", seed=1, stream=0.5, at_once=24, retry=()):
-        self.urls, self.key, self.model = urls, key, model
+    def __init__(self, url, key, *, model="deepseek", seed=1, stream=0.5, at_once=24, patient=False, scattered=False):
+        self.url, self.key, self.model = url, key, model
         self.chance, self.stream, self.at_once = random.Random(seed), stream, at_once
-        self.retry = retry
-        """Statuses and errors after which a step is asked again: a worker that was killed."""
+        self.patient = patient
+        """Whether a request is sent again when its connection breaks: a worker was killed."""
+        self.scattered = scattered
+        """Whether each request has a connection of its own, so that any worker may get it."""
         self.ledger = Ledger()
         self._next = FIRST
 
@@ -195,7 +200,9 @@ class Load:
 
     async def _all(self, talks, tenants, steps, on_step):
         rest = iter(talks)
-        async with httpx.AsyncClient(timeout=120, limits=httpx.Limits(max_connections=self.at_once * 2)) as http:
+        idle = 0 if self.scattered else self.at_once
+        limits = httpx.Limits(max_connections=2 * self.at_once, max_keepalive_connections=idle)
+        async with httpx.AsyncClient(timeout=120, limits=limits) as http:
 
             async def worker():
                 for talk in rest:
@@ -218,7 +225,8 @@ class Load:
 
     async def _ask(self, http, talk, tenants):
         number, self._next = self._next, self._next + 1
-        self.ledger.owner[number], self.ledger.wanted[number] = talk, frozenset(talk.numbers)
+        self.ledger.owner[number] = talk
+        self.ledger.wanted[number] = frozenset() if talk.tenant == NOBODY else frozenset(talk.numbers)
         claims, headers = spoofs(self.chance, tenants, self.key)
         body = {"model": self.model, "messages": talk.history, "tools": TOOLS, "max_tokens": number, **claims}
         streamed = self.chance.random() < self.stream
@@ -238,9 +246,9 @@ class Load:
     async def _post(self, http, body, headers):
         for attempt in range(20):
             try:
-                reply = await http.post(f"{self.chance.choice(self.urls)}/v1/chat/completions", json=body, headers=headers)
+                reply = await http.post(f"{self.url}/v1/chat/completions", json=body, headers=headers)
             except httpx.TransportError:
-                if "transport" not in self.retry:
+                if not self.patient:
                     raise
                 await asyncio.sleep(0.2 * (attempt + 1))
                 continue
@@ -268,3 +276,27 @@ def _joined(text):
                 call = calls.setdefault(piece["index"], {"id": piece["id"], "function": {"name": piece["function"]["name"], "arguments": ""}})
                 call["function"]["arguments"] += piece["function"].get("arguments") or ""
     return _bare({"content": content or None, "tool_calls": list(calls.values())})
+
+
+STEPS = 9
+"""Of a conversation: it has one request more."""
+TENANTS = [f"tenant{number}" for number in range(9)]
+
+
+def run(proxy, host, requests, *, on_step=None, **options):
+    """Sends so many requests of ten tenants; the verdict, and how many a second."""
+    tenants = [*TENANTS, NOBODY]
+    load = Load(proxy.url, proxy.key, **options)
+    before, start = len(host.seen), time.monotonic()
+    ledger = load.run(tenants, requests // (len(tenants) * (STEPS + 1)), STEPS, on_step=on_step)
+    return ledger.verdict(host.seen[before:]), requests / (time.monotonic() - start)
+
+
+def is_right(verdict):
+    """Nothing crossed, nothing mixed up, everything restored, no call failed."""
+    return verdict._replace(requests=0, wanted=0, keyless=0) == (0,) * len(verdict)
+
+
+def is_safe(verdict):
+    """Nothing crossed, nothing mixed up, no call failed; what was missed is another matter."""
+    return is_right(verdict._replace(missed=0))
