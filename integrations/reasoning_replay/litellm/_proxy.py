@@ -13,7 +13,9 @@ import logging
 import os
 import secrets
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Self
 
 from litellm.proxy import proxy_server
@@ -36,6 +38,8 @@ from ._told import report_of
 HEADER = "x-reasoning-replay"
 _log = logging.getLogger("reasoning_replay")
 
+_noted: ContextVar[Mapping[str, Any]] = ContextVar("reasoning_replay_noted", default=MappingProxyType({}))
+"""LiteLLM's notes of the request that is served: where a call has failed, it hands them to nobody any more."""
 _FORMS = {"messages": "litellm", "input": "responses"}
 """Key of the history in a request → the form that it is written in, but for the messages API."""
 _ROWS = ("messages", "input", "contents")
@@ -69,10 +73,11 @@ class ProxyReplay(ReasoningReplay):
     ) -> None:
         """Finds the tenant of a request and opens its marks, in the request itself."""
         asking.set(None)
+        _noted.set(details_of(data.get("litellm_logging_obj")))
         fail_closed("litellm", lambda: self._arrives(user_api_key_dict, data, call_type), lambda: _bare(data))
 
     def _arrives(self, auth: Any, data: dict[str, Any], call_type: str) -> None:
-        _forget_policies(data)
+        _forget_orders(data)
         if call_type not in COVERED:
             _bare(data)
             return
@@ -124,7 +129,7 @@ class ProxyReplay(ReasoningReplay):
         litellm_call_info: dict[str, Any] | None = None,
     ) -> dict[str, str] | None:
         """Says in a header what became of the history's reasoning."""
-        return fail_closed("litellm", lambda: _header(data, response), lambda: None)
+        return fail_closed("litellm", lambda: _header(response), lambda: None)
 
 
 def _by_nobody(fields: dict[str, Any], key: str) -> dict[str, Any]:
@@ -136,7 +141,7 @@ def _by_nobody(fields: dict[str, Any], key: str) -> dict[str, Any]:
 def _put(data: dict[str, Any], key: str, rows: list[Any]) -> None:
     """Puts messages in the place of a request's; LiteLLM has noted them for its callbacks already."""
     data[key] = rows
-    logging_obj = data.get("litellm_logging_obj")
+    logging_obj: Any = data.get("litellm_logging_obj")
     if hasattr(logging_obj, "update_messages"):
         logging_obj.update_messages(rows)
 
@@ -147,18 +152,20 @@ def _bare(data: dict[str, Any]) -> None:
             _put(data, key, unmarked_rows(data[key]))
 
 
-def _forget_policies(data: dict[str, Any]) -> None:
+def _forget_orders(data: dict[str, Any]) -> None:
     """Takes out what a client would have us do: a policy stands in a deployment's own `model_info`."""
+    for name in [name for name in data if name.lstrip("_").startswith(KEY)]:
+        del data[name]
     for holder in (data, data.get("metadata"), data.get("litellm_metadata")):
         info = holder.get("model_info") if isinstance(holder, dict) else None
         if isinstance(holder, dict) and isinstance(info, Mapping) and KEY in info:
             holder["model_info"] = {name: value for name, value in info.items() if name != KEY}
 
 
-def _header(data: Mapping[str, Any], response: Any) -> dict[str, str] | None:
+def _header(response: Any) -> dict[str, str] | None:
     found = report_of(response)
     if found is None:
-        found = details_of(data.get("litellm_logging_obj")).get(REPORT)
+        found = _noted.get().get(REPORT)
     if not isinstance(found, Report):
         return None
     counts = found.counts()
