@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from difflib import unified_diff
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -128,22 +129,23 @@ def text_of(book: Any) -> str:
 
 
 def compared(kept: Any, made: Any) -> list[str]:
-    """What differs, cell by cell."""
+    """What differs, cell by cell, as lines of a diff."""
     return [
-        f"cell {place + 1} prints\n{now}\nand kept is\n{then}"
-        for place, (old, new) in enumerate(zip(kept.cells, made.cells, strict=True))
-        if (now := words(new)) != (then := words(old))
+        line
+        for old, new in zip(kept.cells, made.cells, strict=True)
+        for line in unified_diff(words(old), words(new), f"{new.id} as kept", f"{new.id} now", n=1, lineterm="")
     ]
 
 
-def words(cell: Any) -> str:
-    """All that a cell prints, as text and as HTML, masked; of a picture only that it is there."""
+def words(cell: Any) -> list[str]:
+    """All that a cell prints, as text and as HTML without its style, masked; of a picture only that it is there."""
     found = []
     for output in cell.get("outputs", ()):
         data = output.get("data", {})
         found += [output[key] for key in ("text", "ename", "evalue") if key in output]
         found += [data[kind] if kind.startswith("text/") else kind for kind in sorted(data)]
-    return masked("\n".join(found))
+    text = re.sub(r"<style>.*?</style>", "", masked("\n".join(found)), flags=re.DOTALL)
+    return text.replace("><", ">\n<").splitlines()
 
 
 def masked(text: str) -> str:
