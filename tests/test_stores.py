@@ -247,6 +247,21 @@ def test_an_impossible_bound_is_refused_by_name(make, name, value):
         make(**{name: value})
 
 
+@pytest.mark.parametrize("value", [0, -1, 61, float("nan"), "1", True])
+def test_an_impossible_patience_is_refused(make, kind, value):
+    if kind != "memory":  # nobody waits for memory
+        with pytest.raises(StoreError, match=r"Store\(patience=.*allowed: seconds from 0.001 to 60, or None"):
+            make(patience=value)
+
+
+def test_how_long_a_call_waits_can_be_said(make, kind, monkeypatch):
+    monkeypatch.setattr(_guard, "PATIENCE", 0.0)
+    if kind != "memory":
+        store = make(patience=20)
+        store.add([(b"r", b"x")])
+        assert {b"r": [b"x"]} == lists(store.get([b"r"]))
+
+
 def test_an_item_that_no_store_could_hold_is_refused_as_a_bound(make):
     with pytest.raises(StoreError, match=r"max_bytes_per_item=200.*allowed: at most max_bytes=100"):
         make(max_bytes_per_item=200, max_bytes=100)

@@ -45,13 +45,10 @@ class Bounds(NamedTuple):
             StoreError: no store can have such bounds.
         """
         for field, value in self._asdict().items():
-            whole = isinstance(value, int) and not isinstance(value, bool)
             if field == "ttl":
-                if value is not None and not (
-                    (whole or isinstance(value, float)) and 0.001 <= value <= MAX_TTL  # NaN is neither
-                ):
+                if value is not None and not (_is_number(value) and 0.001 <= value <= MAX_TTL):
                     raise StoreError(f"{name}(ttl={value!r}): allowed: seconds from 0.001 to {MAX_TTL}, or None")
-            elif not whole or value < 1:
+            elif not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise StoreError(f"{name}({field}={value!r}): allowed: 1 or more")
         if self.max_bytes_per_item > self.max_bytes:
             raise StoreError(
@@ -62,6 +59,10 @@ class Bounds(NamedTuple):
 
 MAX_TTL = 10**9
 """Some thirty years."""
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 @lru_cache(maxsize=1024)
@@ -151,11 +152,14 @@ class Store(ABC):
     tenant = ""
     session: str | None = None
 
-    def __init__(self, bounds: Bounds) -> None:
+    def __init__(self, bounds: Bounds, *, patience: float | None = None) -> None:
         from ._guard import Guard
 
-        self.bounds = bounds.check(type(self).__name__)
-        self._guard = Guard(self.__repr__, self._part, self._begin_anew)
+        name = type(self).__name__
+        if patience is not None and not (_is_number(patience) and 0.001 <= patience <= 60):
+            raise StoreError(f"{name}(patience={patience!r}): allowed: seconds from 0.001 to 60, or None")
+        self.bounds = bounds.check(name)
+        self._guard = Guard(self.__repr__, self._part, self._begin_anew, patience)
 
     def of(self, tenant: str, *, session: str | None = None) -> Shelf:
         """The tenant's shelf. `session` is the caller's name for the conversation, and no part of any key here."""

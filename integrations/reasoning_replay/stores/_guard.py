@@ -24,7 +24,7 @@ from ._base import StoreError
 from ._forks import watch
 
 PATIENCE = 0.045
-"""Seconds that a call waits for its store; the call goes on within 50 ms, and waking up takes some of them."""
+"""Seconds that a call waits for its store: it goes on within 50 ms, and waking up takes some of them."""
 HANGS = 0.25
 """Seconds after which one operation that is still not done is worth a warning."""
 FIRST_PAUSE = 0.2
@@ -39,7 +39,7 @@ WARM = 1.0
 BARRIER = 10.0
 """Seconds that a purge waits for what was begun before it."""
 
-_SLOW = "slower than 50 ms"
+_SLOW = "slower than a call waits"
 T = TypeVar("T")
 _log = logging.getLogger("reasoning_replay")
 
@@ -59,11 +59,11 @@ class _Job:
         self.asked = time.monotonic()
         self.begun = False
 
-    def finished(self, running: LockType) -> bool:
+    def finished(self, running: LockType, patience: float) -> bool:
         """Waits; as long again where the thread got no time to begin anything, which is no fault of the store."""
-        if self.done.acquire(timeout=PATIENCE):
+        if self.done.acquire(timeout=patience):
             return True
-        return not self.begun and not running.locked() and self.done.acquire(timeout=PATIENCE)
+        return not self.begun and not running.locked() and self.done.acquire(timeout=patience)
 
 
 class _Way:
@@ -82,9 +82,12 @@ class _Way:
 class Guard:
     """Calls a backend for a store: in time, or not at all."""
 
-    def __init__(self, name: Callable[[], str], part: Callable[[], None], anew: Callable[[], None]) -> None:
+    def __init__(
+        self, name: Callable[[], str], part: Callable[[], None], anew: Callable[[], None], patience: float | None = None
+    ) -> None:
         """`name`: for people; `part` lets go of what must not cross a fork, `anew` leaves it to the parent."""
         self._name, self._part, self._anew = name, part, anew
+        self._patience = patience
         self._warned = float("-inf")
         self._closed = False
         self._begin()
@@ -114,7 +117,7 @@ class Guard:
         job = _Job(do)
         if self._jobs.qsize() < MAX_WAITING:
             self._jobs.put(job)
-        if not job.finished(self._running):
+        if not job.finished(self._running, PATIENCE if self._patience is None else self._patience):
             self._give_up(job)
             return None
         if job.error is not None:

@@ -151,6 +151,8 @@ return gone
 class RedisStore(Store):
     """A store in Redis 5 or newer. `url`: `redis://`, `rediss://` or `unix://`. `ttl` counts from the last write.
 
+    `patience`: seconds that a call waits for it; None: within 50 ms the call goes on without.
+
     Raises:
         StoreError: impossible bounds, or a url that cannot be read. A Redis that is down is no such reason.
         ImportError: the package `redis` is not installed.
@@ -164,8 +166,9 @@ class RedisStore(Store):
         max_bytes_per_item: int = MAX_BYTES_PER_ITEM,
         max_bytes: int = MAX_BYTES,
         ttl: float | None = TTL,
+        patience: float | None = None,
     ) -> None:
-        super().__init__(Bounds(max_items, max_bytes_per_item, max_bytes, ttl))
+        super().__init__(Bounds(max_items, max_bytes_per_item, max_bytes, ttl), patience=patience)
         self._url = url
         self._where = _where(url)
         self._ttl = 0 if ttl is None else int(ttl * 1000)

@@ -44,6 +44,8 @@ T = TypeVar("T")
 class SQLiteStore(Store):
     """A store in a file that several processes of one machine may share. `ttl` counts from the last write.
 
+    `patience`: seconds that a call waits for it; None: within 50 ms the call goes on without.
+
     Raises:
         StoreError: impossible bounds, or a path that cannot hold a store.
     """
@@ -56,8 +58,9 @@ class SQLiteStore(Store):
         max_bytes_per_item: int = MAX_BYTES_PER_ITEM,
         max_bytes: int = MAX_BYTES,
         ttl: float | None = TTL,
+        patience: float | None = None,
     ) -> None:
-        super().__init__(Bounds(max_items, max_bytes_per_item, max_bytes, ttl))
+        super().__init__(Bounds(max_items, max_bytes_per_item, max_bytes, ttl), patience=patience)
         self._path = checked_path(path, "SQLiteStore")
         self._ttl = None if ttl is None else int(ttl * 1e6)
         self._grain = GRAIN if self._ttl is None else min(GRAIN, self._ttl // 100)
