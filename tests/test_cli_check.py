@@ -205,6 +205,7 @@ def test_without_pyyaml_it_says_what_to_install(monkeypatch, tmp_path, capsys):
     assert "reading a config needs PyYAML: pip install 'reasoning-replay[cli]'" in capsys.readouterr().err
 
 
+@pytest.mark.slow  # it imports LiteLLM
 def test_the_configs_that_litellm_ships_are_read(capsys):
     litellm = pytest.importorskip("litellm")
     from pathlib import Path

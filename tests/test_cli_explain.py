@@ -71,10 +71,22 @@ NOT_LOOKED_AT = {("mistral", away) for away in ("groq", "cerebras", "fireworks",
 @pytest.mark.moves_prefix("the same")
 @pytest.mark.parametrize("away", JUDGES)
 def test_the_verdict_is_the_answer_of_the_host(away, written, strict_hosts, tmp_path, capsys):
+    compare(away, WRITERS, written, strict_hosts, tmp_path, capsys)
+
+
+@pytest.mark.slow
+@pytest.mark.leaks("the request as it stands is what is judged")
+@pytest.mark.moves_prefix("the same")
+@pytest.mark.parametrize("away", JUDGES)
+def test_the_verdict_is_the_answer_of_the_host_whoever_wrote_it(away, written, strict_hosts, tmp_path, capsys):
+    compare(away, {}, written, strict_hosts, tmp_path, capsys)
+
+
+def compare(away, writers, written, strict_hosts, tmp_path, capsys):
     second = strict_hosts(away)
     own = (bodies(second), second.url, second.model)
     speak = [kind for kind, judge in JUDGES.items() if judge.dialect == second.dialect]
-    others = [kind for kind in WRITERS.get(second.dialect, speak) if kind != away and (kind, away) not in NOT_LOOKED_AT]
+    others = [kind for kind in writers.get(second.dialect, speak) if kind != away and (kind, away) not in NOT_LOOKED_AT]
     wrong = []
     for found, url, model in (own, *(bodies_of(kind, written, strict_hosts) for kind in others)):
         for name, body in found.items():
@@ -300,6 +312,14 @@ BAD = [
     (b'{"choices": []}', "a reply or one message (keys 'choices')"),
     (b'{"role": "assistant", "content": "CANARY-x"}', "a reply or one message"),
     (b'{"answer": 3}', "an object with the keys 'answer'; known are a list of messages"),
+    (
+        b'{"messages": [{"role": ["a"], "content": [{"text": "CANARY-x"}]}]}',
+        "a value in it has a type that it has in no message (TypeError)",
+    ),
+    (
+        b'{"messages": [{"role": "assistant", "tool_calls": true, "content": 3}]}',
+        "messages[0].content: a int; allowed: a string",
+    ),
     (b'[{"role": "owner", "content": "x"}]', "messages[0].role: 'owner'; allowed: system"),
     (
         b'{"messages": "redacted-by-litellm", "model_parameters": {"a": 1}}',

@@ -378,8 +378,8 @@ def test_a_refusal_that_repeats_the_model_s_thoughts_is_not_quoted(capsys):
     ("answer", "text"),
     [
         (lambda *_: (200, {}, {"choices": [{"message": {"role": "assistant", "content": "So."}}]}), "the model called no tool"),
-        (lambda *_: (200, {}, {"answer": "So."}), "the reply is not in this dialect; give the host's own with --dialect"),
-        (lambda *_: (200, {}, b"<html>"), "the reply is not in this dialect"),
+        (lambda *_: (200, {}, {"answer": "So."}), "a reply is not in this dialect; give the host's own with --dialect"),
+        (lambda *_: (200, {}, b"<html>"), "a reply is not in this dialect"),
         (lambda *_: (404, {}, {"error": {"message": "no such model"}}), "the host refuses a first question: HTTP 404 no such model"),
         (lambda *_: (429, {}, {}), "HTTP 429, which says nothing of the request; try again later"),
     ],

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from .._origin import MARK
-from .._plan import ConversationElsewhere, Plan
+from .._plan import Plan
 from .._replay import _reach, prepare
 from .._report import COLUMNS, cells, sentence
 from .._rules import Policy, Rule
@@ -52,20 +52,17 @@ def explained(arguments: Namespace) -> Explained:
     source = origin_of(arguments.from_origin, arguments.from_model or model, form)
     policy = Policy(unknown_origin=source if source is not None else "drop", aliases=target.aliases)
     with as_wrong(arguments.file if arguments.file != "-" else "stdin"):
-        try:
-            plan = prepare(
-                found.messages,
-                host=target.url,
-                model=model,
-                dialect=dialect,
-                form=form,
-                request=found.request,
-                policy=policy,
-                known=Nothing(),
-            )
-        except ConversationElsewhere as elsewhere:  # pragma: no cover -- the store is empty: nothing is elsewhere
-            raise Wrong(str(elsewhere)) from None
-    return Explained(found, target, plan, _verdict(found, plan, form_for(form, dialect), policy))
+        plan = prepare(
+            found.messages,
+            host=target.url,
+            model=model,
+            dialect=dialect,
+            form=form,
+            request=found.request,
+            policy=policy,
+            known=Nothing(),
+        )
+        return Explained(found, target, plan, _verdict(found, plan, form_for(form, dialect), policy))
 
 
 def _verdict(found: Found, plan: Plan, form: Form, policy: Policy) -> Verdict:

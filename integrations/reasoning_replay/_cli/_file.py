@@ -258,7 +258,8 @@ OLLAMA_KEYS = ("keep_alive", "think", "options")
 
 def _is_ollama(rows: Rows, body: Mapping[str, Any]) -> bool:
     said = any(isinstance(row.get("thinking"), str) or "tool_name" in row for row in rows)
-    calls = [call for row in rows for call in row.get("tool_calls") or () if isinstance(call, Mapping)]
+    lists = [row["tool_calls"] for row in rows if isinstance(row.get("tool_calls"), list)]
+    calls = [call for made in lists for call in made if isinstance(call, Mapping)]
     whole = any(isinstance(_given(call.get("function")).get("arguments"), Mapping) for call in calls)
     return said or whole or any(key in body for key in OLLAMA_KEYS)
 

@@ -63,6 +63,8 @@ def run(arguments: Namespace) -> int:
             facts = probe.run()
         except Wrong as wrong:
             raise Wrong(_scrubbed(str(wrong), key)) from None
+        except (KeyError, IndexError, TypeError, AttributeError):
+            raise Wrong("a reply is not in this dialect; give the host's own with --dialect") from None
     facts.words = {fact: _scrubbed(text, key) for fact, text in facts.words.items()}
     return _tell(asked, facts, caller.made, as_json=arguments.json)
 

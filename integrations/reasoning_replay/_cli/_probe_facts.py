@@ -142,12 +142,9 @@ class Probe:
 
     def _take(self, answer: Answer) -> bool:
         """Appends a reply and the results of its calls; whether there were any."""
-        try:
-            said = self._speech.said(answer.body)
-            results = self._speech.results(said)
-            fields = [name for row in said for name in self._speech.fields(row)]
-        except (KeyError, IndexError, TypeError, AttributeError):
-            raise Wrong("the reply is not in this dialect; give the host's own with --dialect") from None
+        said = self._speech.said(answer.body)
+        results = self._speech.results(said)
+        fields = [name for row in said for name in self._speech.fields(row)]
         self._said |= set(range(len(self._rows), len(self._rows) + len(said)))
         self._rows += [*said, *results]
         self.facts.fields += [name for name in fields if name not in self.facts.fields]

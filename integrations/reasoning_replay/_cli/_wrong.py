@@ -29,3 +29,12 @@ def as_wrong(what: str) -> Iterator[None]:
         yield
     except (HistoryError, OriginError, BadPolicy, RuleError) as error:
         raise Wrong(f"{what}: {in_one_line(error)}") from None
+    except (
+        TypeError,
+        AttributeError,
+        LookupError,
+        AssertionError,
+    ) as error:  # a message as no host and no SDK writes it
+        kind = type(error).__name__
+        advice = "compare it with what the host's own documents show"
+        raise Wrong(f"{what}: a value in it has a type that it has in no message ({kind}); {advice}") from None
