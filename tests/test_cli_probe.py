@@ -440,3 +440,15 @@ def test_ctrl_c_ends_a_probe_with_130_and_without_a_word(monkeypatch, capsys):
     monkeypatch.setattr(_probe.Probe, "run", stop)
     assert 130 == _cli.main(["probe", "--base-url", "http://127.0.0.1:9", "--model", "m", "--yes"])
     assert ("", "") == tuple(capsys.readouterr())
+
+
+@pytest.mark.slow  # a real llama.cpp server is started
+@pytest.mark.skipif(find_spec("xllamacpp") is None, reason="the real server is not installed")
+def test_a_real_server_that_renders_the_running_turn_is_found_to_do_so(capsys):
+    from reasoning_replay.testing import llama_server
+
+    with llama_server() as server:
+        assert 0 == at(server.url, "--as", "llamacpp", "--json", model=server.model)
+    facts = json.loads(capsys.readouterr().out)["facts"]
+    assert (["reasoning_content"], True, False) == (facts["fields"], facts["own_taken"], facts["needed_in_turn"])
+    assert (True, False) == (facts["counted_in_turn"], facts["counted_in_earlier_turns"])
