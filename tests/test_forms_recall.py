@@ -214,3 +214,16 @@ def places_of(lifted):
     found = [[number, start] for number, start, _ in inside.get("blocks", ())]
     found += [[number, start + (length or 0)] for number, start, length, _ in inside.get("seals", ())]
     return found + [[place, 0] for place, _, _ in lifted.get("items", ()) if place > 1]
+
+
+def test_a_text_is_cut_where_a_block_stood_in_it_and_its_cache_point_stays_at_its_end():
+    one, two = ({"type": "thinking", "thinking": each, "signature": f"s{each}"} for each in "AB")
+    blocks = [one, {"type": "text", "text": "Let me "}, two, {"type": "text", "text": "look."}]
+    recall = recall_of("anthropic")
+    lifted = recall.lift([{"role": "assistant", "content": blocks}])
+    point = {"cache_control": {"type": "ephemeral"}}
+    left = {"role": "assistant", "content": [{"type": "text", "text": "Let me look.", **point}]}
+    (laid,) = recall.lay([left], lifted)
+    assert [one, blocks[1], two, {**blocks[3], **point}] == laid["content"]
+    (laid,) = recall.lay([{"role": "assistant", "content": "Let me look."}], lifted)
+    assert blocks == laid["content"]

@@ -90,7 +90,8 @@ def meant(arguments: object) -> str:
         return _values({} if arguments is None else arguments)
     try:
         value, end = _SCAN(arguments, 0)
-        return _values(value if end == len(arguments) else _READ.decode(arguments))
+        value = value if end == len(arguments) else _READ.decode(arguments)
+        return "{}" if value is None else _values(value)
     except (ValueError, RecursionError):
         return quoted(arguments)
     except StopIteration:  # white space in front, or nothing that is JSON

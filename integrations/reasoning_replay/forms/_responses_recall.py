@@ -39,9 +39,11 @@ def said(kind_of: Reads, role_of: Reads, messages: Messages) -> list[Said]:
     run = _Run(0)
     for at, item in enumerate(messages):
         kind: Any = item.get("type")
-        role = (_ROLE_OF.get(kind) if kind.__class__ is str else None) or role_of(item)
+        if kind.__class__ is not str:
+            kind = kind_of(item)
+        role = (item.get("role") if kind == "message" else _ROLE_OF.get(kind)) or role_of(item)
         if role == _REPLY:
-            run.add(kind_of(item), item)
+            run.add(kind, item)
             continue
         if run.start < at:
             out.append(run.said(at, calls))

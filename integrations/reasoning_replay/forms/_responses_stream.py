@@ -83,14 +83,21 @@ class ResponsesStream:
     def names(self) -> tuple[str, ...]:
         """The names of a reply that was completed."""
         whole = self._whole
-        return () if whole is None else names({**whole, "output": self._items(whole)})
+        if whole is None:
+            return ()
+        closed = names({"output": list(self._done.values())})  # a client may have these, under names of their own
+        return tuple(dict.fromkeys((*names({**whole, "output": self._items(whole)}), *closed)))
 
     def _items(self, whole: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """The items as each was closed; a gateway that closes none gives them all at the end."""
+        """The items as the reply has them at its end, else as each was closed: some hosts end with an empty list.
+
+        LiteLLM's bridge closes an item of reasoning with its text as a summary, and has the text itself at the end
+        only: without a store, the summary alone would be the bare name of something (litellm 1.110.2).
+        """
         output = whole.get("output")
-        if self._done or not isinstance(output, list):
-            return [item for _, item in sorted(self._done.items())]
-        return [dict(item) for item in listed(output)]
+        if isinstance(output, list) and output:
+            return [dict(item) for item in listed(output)]
+        return [item for _, item in sorted(self._done.items())]
 
     def result(self) -> list[dict[str, Any]] | None:
         """The items so far; None while nothing has come. Unfinished: without anything that only the host knows."""
