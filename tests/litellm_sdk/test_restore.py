@@ -82,7 +82,7 @@ CASES = [
     *(
         ("responses", kind, mode)
         for kind in ("openai-responses", "xai-responses", "deepseek")
-        for mode in ("sync", "async stream")
+        for mode in ("sync", "async stream", "router stream")
     ),
     *(("messages", kind, mode) for kind in ("anthropic",) for mode in ("async", "async stream")),
     *(("messages", "moonshot", mode) for mode in ("async", "sync")),
