@@ -174,6 +174,7 @@ class Proxy:
             "LITELLM_MASTER_KEY": self.master_key,
             "PROXY_KEY_SECRET": self._secret,
             "REASONING_REPLAY_ALIASES": json.dumps(aliases),
+            "REASONING_REPLAY_PATIENCE": "30",  # a starved process is no store that is down
             "PYTHONDONTWRITEBYTECODE": "1",
             "NO_PROXY": "*",
             "XDG_STATE_HOME": str(self.folder / "state"),

@@ -88,7 +88,8 @@ def test_a_secret_and_a_store_never_show():
 
 def test_every_kind_of_store_is_made(tmp_path):
     assert store_for(Settings(store="off"), tmp_path) is None
-    assert isinstance(store_for(Settings(store="memory", bounds={"max_items": 3}), tmp_path), MemoryStore)
+    bounds = {"max_items": 3, "patience": 2.0}
+    assert isinstance(store_for(Settings(store="memory", bounds=bounds), tmp_path), MemoryStore)
     with store_for(Settings(store=f"sqlite:///{tmp_path}/own.sqlite3"), tmp_path) as store:
         assert isinstance(store, SQLiteStore)
     assert (tmp_path / "own.sqlite3").exists()

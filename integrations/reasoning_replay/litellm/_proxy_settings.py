@@ -23,7 +23,8 @@ BLOCK = "reasoning_replay"
 PREFIX = "REASONING_REPLAY_"
 SHORTEST_SECRET = 16
 """Characters of a secret that is given for us alone."""
-BOUNDS = {"max_items": int, "max_bytes_per_item": int, "max_bytes": int, "ttl": float}
+BOUNDS = {"max_items": int, "max_bytes_per_item": int, "max_bytes": int, "ttl": float, "patience": float}
+"""Keywords of a store. `patience`: seconds that a call waits for it; in memory nothing waits."""
 KEYS = ("store", "secret", "tenant", *BOUNDS, *PLAIN)
 _STORES = "sqlite:///path, redis://…, rediss://…, memory, off"
 _JSON = ("aliases", "same_host")
@@ -150,7 +151,7 @@ def store_for(settings: Settings, default_path: Path) -> Store | None:
     kind, separator, rest = url.partition(":")
     try:
         if url == "memory":
-            return MemoryStore(**settings.bounds)  # type: ignore[arg-type]
+            return MemoryStore(**{name: value for name, value in settings.bounds.items() if name != "patience"})  # type: ignore[arg-type]
         if kind == "sqlite" and rest.startswith("///") and len(rest) > 3:
             return _sqlite(Path(unquote(rest[3:])), settings)
         if kind in ("redis", "rediss", "unix") and rest.startswith("//"):
