@@ -351,6 +351,7 @@ OPTIONS = [
         ["--to", "deepseek", "--from-model", "x"],
         "--from-model: says which model of a host wrote it; give --from-origin",
     ),
+    (["--to", "deepseek", "--rules", "nowhere.toml"], "--rules: nowhere.toml: cannot be read (FileNotFoundError)"),
     (["--to", "deepseek", "--entry", "2"], "holds one request; leave --entry out"),
 ]
 

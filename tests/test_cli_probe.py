@@ -173,6 +173,15 @@ def test_the_entry_is_the_rule_by_which_the_host_is_served(strict_hosts, capsys,
     plan = prepare(messages, host=host.url, model=host.model, policy=Policy(rules=load_hosts(file)))
     assert "" == plan.messages[1]["reasoning_content"]
     assert messages == prepare(messages, host=host.url, model=host.model).messages, "nobody described this address"
+    history = tmp_path / "history.json"
+    history.write_text(json.dumps(messages))
+    asked = ["explain", str(history), "--to", host.url, "--model", host.model, "--json"]
+    assert 0 == _cli.main(asked)
+    capsys.readouterr()
+    assert 1 == _cli.main([*asked, "--rules", str(file)])
+    assert "missing" == json.loads(capsys.readouterr().out)["verdict"]["reason"]
+    assert 0 == _cli.main(["hosts", host.url, "--rules", str(file)])
+    assert capsys.readouterr().out.startswith(f"probed-127-0-0-1-{host.name.rpartition(':')[2]}: {host.name}\n")
 
 
 @pytest.mark.parametrize(

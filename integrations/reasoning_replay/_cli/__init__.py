@@ -66,6 +66,9 @@ def _explain_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--dialect", metavar="D", help="what the host speaks; without it as FILE is written, or as the host's file says"
     )
+    add(
+        "--rules", metavar="PATH", help="rule files of your own, asked first: a file (what `probe` prints), or a folder"
+    )
     add("--from-origin", metavar="HOST", help="who wrote the reasoning that has no mark: a URL, a host name, or an id")
     add("--from-model", metavar="M", help="the model that wrote it; without it --model")
     add(
@@ -83,6 +86,9 @@ def _hosts_arguments(parser: argparse.ArgumentParser) -> None:
     add("host", metavar="HOST", nargs="?", help="a URL, a host name, or an id; without it all ids are listed")
     add("--model", metavar="M", help="only the rules that can decide for this model")
     add("--dialect", metavar="D", help="only the rules for this dialect")
+    add(
+        "--rules", metavar="PATH", help="rule files of your own, asked first: a file (what `probe` prints), or a folder"
+    )
     add("--json", action="store_true", help="print JSON")
 
 

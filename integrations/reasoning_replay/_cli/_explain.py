@@ -23,7 +23,7 @@ from ..forms import PSF, Form, form_for
 from ._file import Found, read
 from ._nothing import Nothing
 from ._print import Printer
-from ._target import Target, dialect_of, origin_of, target_of
+from ._target import Target, dialect_of, origin_of, rules_of, target_of
 from ._verdict import Case, Verdict, verdict_of
 from ._wrong import Wrong, as_wrong
 
@@ -43,14 +43,15 @@ class Explained(NamedTuple):
 def explained(arguments: Namespace) -> Explained:
     """The dry run, and the verdict."""
     found = read(arguments.file, arguments.entry)
-    target = target_of(arguments.to, "--to", like=arguments.like)
+    rules = rules_of(arguments.rules)
+    target = target_of(arguments.to, "--to", like=arguments.like, rules=rules)
     dialect = dialect_of(target, found.form, arguments.dialect)
     form = "litellm" if found.form == "chat" and dialect != "chat" else found.form
     model = arguments.model or found.model
     if arguments.from_model is not None and arguments.from_origin is None:
         raise Wrong("--from-model: says which model of a host wrote it; give --from-origin HOST too")
     source = origin_of(arguments.from_origin, arguments.from_model or model, form)
-    policy = Policy(unknown_origin=source if source is not None else "drop", aliases=target.aliases)
+    policy = Policy(unknown_origin=source if source is not None else "drop", aliases=target.aliases, rules=rules)
     with as_wrong(arguments.file if arguments.file != "-" else "stdin"):
         plan = prepare(
             found.messages,

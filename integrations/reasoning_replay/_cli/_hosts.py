@@ -16,7 +16,7 @@ from .._policy import nearest
 from .._rules import _candidates
 from ..hosts import all_hosts, builtin
 from ._print import Printer
-from ._target import Target, target_of
+from ._target import Target, rules_of, target_of
 from ._wrong import Wrong
 
 WINDOWS = {
@@ -63,7 +63,7 @@ def run(arguments: Namespace) -> int:
     if arguments.dialect is not None and arguments.dialect not in DIALECTS:
         hint = nearest(arguments.dialect, DIALECTS)
         raise Wrong(f"--dialect {arguments.dialect!r}: not known; {hint}allowed: {', '.join(DIALECTS)}")
-    target = target_of(arguments.host, "HOST")
+    target = target_of(arguments.host, "HOST", rules=rules_of(arguments.rules))
     rules = list(_rules(target.host, arguments.model, arguments.dialect))
     if arguments.json:
         print(json.dumps({**_host_told(target), "rules": [rule_told(rule) for rule in rules]}, indent=2))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from .._origin import DIALECTS, Origin, host_of
 from .._policy import nearest
 from .._rules import UNKNOWN, Host, find_host
-from ..hosts import all_hosts, builtin
+from ..hosts import all_hosts, builtin, load_hosts
 from ._wrong import Wrong, as_wrong
 
 FREE = ("chat", "litellm", "langchain")
@@ -35,13 +35,14 @@ class Target(NamedTuple):
         return self.host.id != UNKNOWN
 
 
-def target_of(given: str, option: str, *, like: str | None = None) -> Target:
+def target_of(given: str, option: str, *, like: str | None = None, rules: tuple[Host, ...] = ()) -> Target:
     """The host that `given` names; `like` is the id of the file that holds there, where the name is the caller's own.
 
     Raises:
         Wrong: no host name, no URL and no id; it names the nearest id.
     """
-    files = {host.id: host for host in all_hosts()}
+    known = (*rules, *all_hosts())
+    files = {host.id: host for host in reversed(known)}
     if like is not None:
         if like not in files:
             raise Wrong(f"--as {like!r}: no id of a host; {nearest(like, files)}`reasoning-replay hosts` lists them")
@@ -52,12 +53,12 @@ def target_of(given: str, option: str, *, like: str | None = None) -> Target:
     with as_wrong(option):
         name = host_of(given)
     if not re.search(r"[.:\[/]", given) and name != "localhost":
-        ids = [host.id for host in builtin()]
+        ids = [host.id for host in (*rules, *builtin())]
         raise Wrong(
             f"{option} {given!r}: no id of a host; {nearest(given, ids)}give a URL, a host name with a dot or a port, "
             "or one of the ids that `reasoning-replay hosts` lists"
         )
-    return Target(given, find_host(all_hosts(), name), {})
+    return Target(given, find_host(known, name), {})
 
 
 def _by_id(host: Host) -> Target:
@@ -85,6 +86,16 @@ def dialect_of(target: Target, form: str, asked: str | None) -> str:
             "messages as they are written for that host"
         )
     return form
+
+
+def rules_of(path: str | None) -> tuple[Host, ...]:
+    """The rule files at a path; none where no path was given.
+
+    Raises:
+        Wrong: nothing there, or a file that cannot be used.
+    """
+    with as_wrong("--rules"):
+        return () if path is None else load_hosts(path)
 
 
 def origin_of(given: str | None, model: str | None, form: str) -> Origin | None:
