@@ -178,6 +178,25 @@ def test_open_servers_get_readable_text_and_no_blob(hint):
     assert plan.messages == [USER, {key: value for key, value in said.items() if key != "id"}]
 
 
+@pytest.mark.parametrize("away", ["openai-responses", "vllm-responses", "llamacpp-responses"])
+@pytest.mark.parametrize("home", ["vllm-responses", "llamacpp-responses"])
+def test_an_open_server_gets_its_own_text_back_and_takes_a_loop_over(home, away, strict_hosts):
+    first, second = (Items(strict_hosts(name)) for name in (home, away))
+    second.known, items = first.known, [USER]
+    for program in (first, first, second, first):
+        run = program.reply(items)
+        outputs = [
+            {"type": "function_call_output", "call_id": item["call_id"], "output": "3C"}
+            for item in of_type(run, "function_call")
+        ]
+        items += [*run, *(outputs or [USER])]
+    assert [] == [*first.host.refusals, *second.host.refusals]
+    assert [] == first.host.lost()
+    assert [] == foreign_bytes([first.host, second.host])
+    sent = of_type(first.host.last.messages, "reasoning")
+    assert {None} == {item.get("encrypted_content") or None for item in sent}
+
+
 class TestGemini:
     PARALLEL = Reply((think(), call(city="Oslo"), call(city="Rome")))
 

@@ -85,12 +85,15 @@ COMPLETION = (
     row("xai-responses", "xai/responses/", more=EFFORT, asks="all"),
     row("unknown", "openai/"),
 )
-"""`litellm.completion`; the Responses hosts through LiteLLM's bridge."""
+"""`litellm.completion`; the Responses hosts through LiteLLM's bridge. Open servers are not among them: of a reasoning item the
+bridge (LiteLLM 1.110.2) reads the summary and what is sealed, and they have neither; they speak chat too."""
 
 RESPONSES = (
     row("openai-responses", "openai/", asks="all"),
     row("azure-responses", "azure/", more=AZURE, asks="all"),
     row("xai-responses", "xai/", asks="all"),
+    row("vllm-responses", "hosted_vllm/", asks="all"),
+    row("llamacpp-responses", "openai/", asks="all"),
     row("anthropic", "anthropic/", more={"reasoning": {"effort": "low"}, "max_output_tokens": 8192}, gap=False),
     row("deepseek", "deepseek/", asks="all"),
     row("moonshot", "moonshot/"),

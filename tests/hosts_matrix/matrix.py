@@ -7,6 +7,7 @@ A story is told once at its own host: a tool loop of two calls and an answer. Th
 Every body is searched for what another host wrote; nobody may refuse; every host finds what its rule asks of its own.
 
 Run `python tests/hosts_matrix/matrix.py [--sample N] [--only HOST ...] [--entry NAME ...] [--jobs 2] [--what before|after]`.
+The last whole run stands in RESULT.md beside this file (`--write`).
 """
 
 from __future__ import annotations
@@ -19,10 +20,13 @@ import sys
 import time
 import traceback
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -101,9 +105,12 @@ class Result:
 
     entry: str
     mode: str
+    sources: tuple[str, ...] = ()
     pairs: int = 0
     calls: int = 0
     seconds: float = 0.0
+    cpu: float = 0.0
+    """Seconds of the processor, both sides of the wire: other programs do not count."""
     failures: list[Failure] = field(default_factory=list)
 
     def of(self, *kinds: str) -> list[Failure]:
@@ -306,13 +313,14 @@ def pairs(
 
 def run(name: str, mode: str, chosen: dict[Row, list[Row]], *, replay: bool = True) -> Result:
     """One entry point in one mode."""
-    begin = time.perf_counter()
+    begin, cpu = time.perf_counter(), time.process_time()
     rows = list(dict.fromkeys([*chosen, *(row for targets in chosen.values() for row in targets)]))
     with capture_plans() as seen, Room(name, rows).opened(replay=replay) as room:
         here = Run(room, mode, seen)
         for source, targets in chosen.items():
             here.source(source, targets)
-    here.result.seconds = time.perf_counter() - begin
+    here.result.sources = tuple(source.name for source in chosen)
+    here.result.seconds, here.result.cpu = time.perf_counter() - begin, time.process_time() - cpu
     return here.result
 
 
@@ -327,25 +335,56 @@ def told(results: Sequence[Result]) -> str:
     """The failures for a person, equal ones in one line, then the figures."""
     failures = [f for result in results for f in result.failures]
     lines = grouped((f"{f.what} | {f.source} -> {f.target}", f.way, f.detail) for f in failures)
-    heads = (
-        "entry",
-        "mode",
-        "pairs",
-        "calls",
-        "foreign",
-        "refused",
-        "own lost",
-        "moved",
-        "marks",
-        "faults",
-        "local",
-        "s",
-    )
+    return f"{lines}\n\n{figures(results)}"
+
+
+def figures(results: Sequence[Result]) -> str:
+    """How much of what, one line a run."""
+    short = ("foreign", "refused", "own lost", "moved", "marks", "faults", "local")
+    heads = ("entry", "mode", "pairs", "calls", *short, "s", "cpu s")
     rows = [
-        (r.entry, r.mode, r.pairs, r.calls, *(len(r.of(kind)) for kind in KINDS), f"{r.seconds:.0f}") for r in results
+        (r.entry, r.mode, r.pairs, r.calls, *(len(r.of(kind)) for kind in KINDS), round(r.seconds), round(r.cpu))
+        for r in results
     ]
     total = [sum(int(row[at]) for row in rows) for at in range(2, len(heads))]
-    return f"{lines}\n\n{columns([heads, *rows, ('all', '', *total)])}"
+    return columns([heads, *rows, ("all", "", *total)])
+
+
+def grid(results: Sequence[Result]) -> str:
+    """Source by target of one entry point: in how many ways something went wrong, over all modes; a dot is none."""
+    names = results[0].sources
+    wrong = Counter((f.source, f.target) for result in results for f in result.failures)
+    cells = [
+        [f"{place} {here}", *("-" if here == there else wrong[here, there] or "." for there in names)]
+        for place, here in enumerate(names, 1)
+    ]
+    return columns([["from, to", *range(1, len(names) + 1)], *cells])
+
+
+def report(results: Sequence[Result]) -> str:
+    """A whole run for a person who comes by: what was tried with what, the figures, every pair."""
+    entries = {result.entry: [each for each in results if each.entry == result.entry] for result in results}
+    grids = [
+        f"`{name}`, {', '.join(each.mode for each in runs)}:\n\n```\n{grid(runs)}\n```"
+        for name, runs in entries.items()
+    ]
+    failures = told(results).partition("\n\n")[0] or "None."
+    return (
+        "\n\n".join(
+            [
+                f"<!-- Written by `python tests/hosts_matrix/matrix.py --write` on {datetime.now(UTC):%Y-%m-%d}. -->",
+                "# Every strict host to every strict host, through LiteLLM",
+                f"LiteLLM {version('litellm')}. What a story is, and what counts as wrong: the head of matrix.py.",
+                f"```\n{figures(results)}\n```",
+                *grids,
+                f"What went wrong, equal ones in one line:\n\n```\n{failures}\n```",
+            ]
+        )
+        + "\n"
+    )
+
+
+RESULT = Path(__file__).with_name("RESULT.md")
 
 
 def main() -> int:
@@ -356,8 +395,12 @@ def main() -> int:
     parser.add_argument("--entry", nargs="+", choices=ENTRIES, default=list(ENTRIES))
     parser.add_argument("--mode", nargs="+", default=("sync", "async", "stream"))
     parser.add_argument("--jobs", type=int, default=2, help="so many processes")
+    parser.add_argument("--write", action="store_true", help="the table goes to RESULT.md too; a whole run only")
     parser.add_argument("--what", choices=("before", "after"), default="after")
     asked = parser.parse_args()
+    part = asked.sample or asked.only or asked.what != "after" or {*asked.entry} != {*ENTRIES}
+    if asked.write and part:
+        parser.error("--write: only a whole run is worth keeping; leave out --sample, --only, --entry and --what")
     runs = [(name, mode) for name in asked.entry for mode in ENTRIES[name].modes if mode in asked.mode]
     with ProcessPoolExecutor(asked.jobs, mp_context=get_context("spawn"), initializer=quiet) as pool:
         futures = [
@@ -373,6 +416,8 @@ def main() -> int:
             )
         results = [future.result() for future in futures]
     print(told(results))
+    if asked.write:
+        RESULT.write_text(report(results), encoding="utf-8")
     return 1 if any(result.failures for result in results) else 0
 
 

@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("xllamacpp")
 
 from judges.conversations import EARLIER, RUNNING, TOOLS, WORDS, conversation, seen, sent, without
+from open_items import LLAMA_REFUSES, TAKEN
 
 MODEL = "scripted-tool-loop"
 HINTS = [None, "llamacpp"]
@@ -130,3 +131,15 @@ def test_responses_refuses_openais_sealed_items_and_is_sent_none(llama):
     sent_items = sent(openai, llama.url, MODEL, dialect="responses", hint="llamacpp", foreign=True)
     assert [] == [item for item in sent_items if item.get("type") == "reasoning"]
     assert [] == seen(post(llama, "/v1/responses", {"input": sent_items, "tools": ITEM_TOOLS}))
+
+
+# The strict host that stands in for it --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [*TAKEN, *LLAMA_REFUSES])
+def test_the_strict_host_says_of_items_what_the_real_server_says(llama, strict_hosts, name):
+    host = strict_hosts("llamacpp-responses")
+    given = [{"role": "user", "content": "q"}, *(TAKEN.get(name) or LLAMA_REFUSES[name][0])]
+    named = {"model": MODEL, "input": given, "tools": ITEM_TOOLS, "max_output_tokens": 16, "temperature": 0}
+    real, strict = (httpx.post(f"{at.url}/responses", json=named, timeout=60, verify=False) for at in (llama, host))
+    assert (real.status_code, real.json().get("error")) == (strict.status_code, strict.json().get("error"))

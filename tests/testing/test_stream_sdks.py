@@ -40,7 +40,8 @@ def test_openai_reads_the_same_items_from_a_stream_as_from_a_reply(strict_hosts,
             final = stream.get_final_response()
         done = [e.item for e in seen if e.type == "response.output_item.done"]
         assert [i.id for i in done] == [i.id for i in final.output]
-        assert "".join(i["text"] for o in host.last.reply["output"] for i in o.get("content", ())) == final.output_text
+        said = [o for o in host.last.reply["output"] if o["type"] == "message"]
+        assert "".join(i["text"] for o in said for i in o["content"]) == final.output_text
         assert (final.usage.total_tokens, final.status) == (20, "completed")
 
 
@@ -58,7 +59,7 @@ def test_the_deltas_of_a_stream_add_up_to_its_items(strict_hosts, name):
             built[event.output_index]["summaries"][event.summary_index] += event.delta
         elif kind == "content_part.added":
             built[event.output_index]["texts"].append("")
-        elif kind == "output_text.delta":
+        elif kind in ("output_text.delta", "reasoning_text.delta"):
             built[event.output_index]["texts"][event.content_index] += event.delta
         elif kind == "function_call_arguments.delta":
             built[event.output_index]["arguments"] += event.delta

@@ -1,7 +1,8 @@
 """How a Responses host writes a reply: a run of items with ids, and the same run as its server-sent events.
 
 A Think is a reasoning item with one summary, `think("")` one with none; a Summary that follows adds to it; a Sealed is its
-`encrypted_content`, which an item has by itself unless its Think says `signature=None` or the option `encrypts` does. Parts come filled in (no AUTO).
+`encrypted_content`, which an item has by itself unless its Think says `signature=None` or the option `encrypts` does. A host
+with the option `plain` seals nothing and writes reasoning as `content`. Parts come filled in (no AUTO).
 """
 
 from __future__ import annotations
@@ -71,14 +72,14 @@ def reasoning_id(blob: str | None) -> str:
     return "rs_" + (secrets.token_hex(24) if blob is None else hashlib.sha256(blob.encode()).hexdigest()[:48])
 
 
-def items(parts: Sequence[Part], model: str) -> list[dict[str, Any]]:
-    """The items of a reply."""
+def items(parts: Sequence[Part], model: str, plain: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
+    """The items of a reply. `plain`: what stands beside text in the `content` of a reasoning item."""
     groups = _groups(parts)
     calls = any(isinstance(group[0], Call) for group in groups)
-    return [_item(group, model, calls=calls) for group in groups if group != [Text(None)]]
+    return [_item(group, model, plain, calls=calls) for group in groups if group != [Text(None)]]
 
 
-def _item(group: Sequence[Part], model: str, *, calls: bool) -> dict[str, Any]:
+def _item(group: Sequence[Part], model: str, plain: Mapping[str, Any] | None, *, calls: bool) -> dict[str, Any]:
     lead = group[0]
     if isinstance(lead, Text):
         texts = [is_set(part.text) or "" for part in group if isinstance(part, Text)]
@@ -90,6 +91,9 @@ def _item(group: Sequence[Part], model: str, *, calls: bool) -> dict[str, Any]:
         call = {"call_id": lead.id, "name": lead.name, "arguments": arguments_of(lead)}
         return {"id": f"fc_{secrets.token_hex(24)}", "type": "function_call", "status": "completed", **call}
     said = [is_set(part.text) for part in group if isinstance(part, Think | Summary)]
+    if plain is not None:
+        content = [{"type": "reasoning_text", "text": text} for text in said if text is not None]
+        return {"id": reasoning_id(None), "type": "reasoning", "summary": [], "content": content, **plain}
     blob = next((is_set(part.data) for part in group if isinstance(part, Sealed)), None)
     item = {"id": reasoning_id(blob), "type": "reasoning", "summary": [_summary(text) for text in said if text]}
     return item if blob is None else item | {"encrypted_content": blob}
@@ -125,7 +129,12 @@ def response(saying: Saying) -> dict[str, Any]:
         "user": None,
         "metadata": body.get("metadata") or {},
     }
-    return {**head, **settings, "output": items(saying.choices[0], saying.model), "usage": dict(USAGE)}
+    return {
+        **head,
+        **settings,
+        "output": items(saying.choices[0], saying.model, saying.case.options.get("plain")),
+        "usage": dict(USAGE),
+    }
 
 
 # The events -----------------------------------------------------------------------------------------------------------
@@ -160,24 +169,28 @@ def _reasoning(item: dict[str, Any], pieces: int) -> Opened:
         rows += [{"type": f"{kind}_text.delta", **at, "delta": piece} for piece in cut(part["text"], pieces)]
         rows.append({"type": f"{kind}_text.done", **at, "text": part["text"]})
         rows.append({"type": f"{kind}_part.done", **at, "part": part})
-    opened = {**item, "summary": []}
-    if "encrypted_content" in item:
-        opened["encrypted_content"] = item["encrypted_content"][:16]
+    rows += _content(item, pieces, "response.reasoning_text", {})
+    opened = {**item, "summary": [], **({"content": []} if "content" in item else {})}
+    if isinstance(blob := item.get("encrypted_content"), str):
+        opened["encrypted_content"] = blob[:16]
     return opened, rows
 
 
 def _message(item: dict[str, Any], pieces: int) -> Opened:
+    rows = _content(item, pieces, "response.output_text", {"logprobs": []})
+    return {**item, "status": "in_progress", "content": []}, rows
+
+
+def _content(item: dict[str, Any], pieces: int, kind: str, more: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The parts of an item's content, one after the other."""
     rows: list[dict[str, Any]] = []
-    for number, part in enumerate(item["content"]):
+    for number, part in enumerate(item.get("content", ())):
         at = {"content_index": number}
         rows.append({"type": "response.content_part.added", **at, "part": {**part, "text": ""}})
-        rows += [
-            {"type": "response.output_text.delta", **at, "delta": piece, "logprobs": []}
-            for piece in cut(part["text"], pieces)
-        ]
-        rows.append({"type": "response.output_text.done", **at, "text": part["text"], "logprobs": []})
+        rows += [{"type": f"{kind}.delta", **at, "delta": piece, **more} for piece in cut(part["text"], pieces)]
+        rows.append({"type": f"{kind}.done", **at, "text": part["text"], **more})
         rows.append({"type": "response.content_part.done", **at, "part": part})
-    return {**item, "status": "in_progress", "content": []}, rows
+    return rows
 
 
 def _function_call(item: dict[str, Any], pieces: int) -> Opened:

@@ -24,6 +24,7 @@ from . import (
     _ollama,
     _openrouter,
     _responses,
+    _responses_open,
     _voices,
 )
 from ._claude_case import Case
@@ -229,6 +230,21 @@ JUDGES: Final[Mapping[str, Judge]] = {
         reads=("summary", "content", "encrypted_content"),
         source="https://docs.x.ai/developers/advanced-api-usage/troubleshooting-reasoning", date="2026-10-23",
         confidence="documented for encrypted content; the rest is OpenAI's form, a guess",
+    ),
+    "vllm-responses": Judge(
+        law=_responses_open.vllm, dialect="responses", alias="vllm", route="/responses", model="Qwen/Qwen3.6-35B-A3B", seals=False,
+        options={"encrypts": "included", "plain": {"encrypted_content": None, "status": None}},
+        fails=lambda status: _responses_open.vllm_error("EngineCore encountered an issue.", status, "InternalServerError"),
+        reads=("content", "summary"),
+        source="vllm 0.32 render server (2026-11-30); vllm-project/vllm PR 28248; the shape of a reply from memory", date="2026-11-30",
+        confidence="seen, but for the words of a missing summary",
+    ),
+    "llamacpp-responses": Judge(
+        law=_responses_open.llama, dialect="responses", alias="llamacpp", route="/responses", model="qwen3.5-4b", seals=False,
+        options={"encrypts": "included", "plain": {"encrypted_content": "", "status": "completed"}},
+        fails=lambda status: _responses_open.llama_error("Loading model", status, "unavailable_error"),
+        reads=("content",),
+        source="the real server of xllamacpp 2026.10.11549", date="2026-11-30", confidence="tried on the real one",
     ),
     "gemini": Judge(
         law=_gemini.judge, dialect="gemini", alias="gemini", base="", route="/v1beta/models/{model}:generateContent",
