@@ -1,7 +1,7 @@
 """LangChain's messages told by what everybody can see, and their reasoning taken out and put back.
 
 What an app keeps that rebuilds its history is a content and `tool_calls`: the blocks of calls that a class puts into
-the content as well are not looked at, and a place among them is told without them where the app has left them out.
+the content as well are not looked at, and are made anew where the app has left them out.
 Ids of the Responses API go with the reasoning, since only its host knows them. Rows as in `langchain`.
 """
 
@@ -28,8 +28,9 @@ from ._langchain_blocks import (
     is_item_id,
     reasoning_in,
 )
+from ._langchain_calls import filled_shells, is_call, shells_of
 from ._langchain_write import Edited
-from ._places import Look, loosened, put, solids_of, take, text_in
+from ._places import Look, loose_places, loosened, put, solids_of, take, text_in
 from ._recall import Calls, Words, called, packed, plain_id, shown, unpacked
 
 View = Callable[[Messages], History]
@@ -38,19 +39,10 @@ _KEYS = (*STRINGS, *SEALED, *LISTS, FIELD)
 _BY_CALL = (SIGNATURES, TOOL_EXTRAS, IDS)
 """Keys of `additional_kwargs` that hold a dict from a call's id."""
 _HOLD = frozenset({*_KEYS, *_BY_CALL, PSF})
-_CALL_BLOCKS = frozenset(
-    {"tool_use", "tool_call", "tool_call_chunk", "invalid_tool_call", "input_json_delta", "function_call"}
-    | {"custom_tool_call"}
-)
-"""Blocks of calls that stand in `tool_calls` too."""
 _NO_REASONING = frozenset({IDS, "tool_calls.id"})
 """Parts that every client keeps, or that mean nothing alone."""
 _ROLES = {"developer": "system"}
 _TAG = frozenset("<\n ")
-
-
-def _is_call(block: object) -> bool:
-    return isinstance(block, Mapping) and str(block.get("type")) in _CALL_BLOCKS
 
 
 def _is_text(block: object) -> bool:
@@ -152,7 +144,7 @@ def _say(words: Words, content: Any) -> Words:
     for block in content if isinstance(content, list) else [content]:
         if _is_text(block):
             words.say(text_in(_bare(block)))
-        elif block is not None and not _is_call(block) and reasoning_in(block) is None:
+        elif block is not None and not is_call(block) and reasoning_in(block) is None:
             words.show(shown(_bare(block) if isinstance(block, Mapping) else block, ("index",)))
     return words
 
@@ -164,7 +156,7 @@ def _reply(view: View, row: Mapping[str, Any], content: Any) -> tuple[str, tuple
         pieces = ["assistant", f"{len(content)}:{content}"] if content != "" else ["assistant"]
     else:
         pieces = [str(_say(Words("assistant"), _untagged(content)))[1:-1]]
-    made = [*(row.get("tool_calls") or ()), *(row.get("invalid_tool_calls") or ())]
+    made = _calls(row)
     pieces += [called(call.get("name"), call.get("args")) for call in made]
     ids = tuple([plain_id(str(call.get("id") or "")) for call in made])
     kwargs = row.get(KWARGS)
@@ -198,17 +190,23 @@ def lift(view: View, rows: Messages) -> Any:
         "keys": {key: packed(kwargs[key]) for key in _KEYS if kwargs.get(key) is not None},
         "fields": {key: packed(fields[key]) for key in PSF_CARRIERS if fields.get(key) is not None},
         "calls": {key: found for key in _BY_CALL if (found := _by_place(row, key))},
+        "named": IDS in kwargs,
     }
     if isinstance(content, list):
         lifted["content"] = take(_BLOCKS, content)
-        lifted["solids"] = solids_of(_BLOCKS, content, _is_call) if lifted["content"] else []
+        lifted["solids"] = solids_of(_BLOCKS, content, is_call) if lifted["content"] else []
+        lifted["shells"] = shells_of(content, _ids(row)) if lifted["content"] else []
     elif isinstance(content, str) and (inline := inline_in(content)) is not None:
         lifted["tags"] = content[: len(content) - len(inline.rest)]
     return {name: value for name, value in lifted.items() if value}
 
 
+def _calls(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [*(row.get("tool_calls") or ()), *(row.get("invalid_tool_calls") or ())]
+
+
 def _ids(row: Mapping[str, Any]) -> list[Any]:
-    return [call.get("id") for call in (*(row.get("tool_calls") or ()), *(row.get("invalid_tool_calls") or ()))]
+    return [call.get("id") for call in _calls(row)]
 
 
 def _by_place(row: Mapping[str, Any], key: str) -> list[Any]:
@@ -216,7 +214,7 @@ def _by_place(row: Mapping[str, Any], key: str) -> list[Any]:
     held = (row.get(KWARGS) or {}).get(key)
     found = dict(held) if isinstance(held, Mapping) else {}
     if key == IDS and isinstance(row.get("content"), list):
-        found = {**dict(_item_of(block) for block in row["content"] if _is_call(block)), **found}
+        found = {**dict(_item_of(block) for block in row["content"] if is_call(block)), **found}
         found = {identity: item for identity, item in found.items() if is_item_id(item)}
     return [[at, packed(found[each])] for at, each in enumerate(_ids(row)) if each in found]
 
@@ -234,10 +232,12 @@ def lay(view: View, rows: Messages, lifted: Any) -> list[Mapping[str, Any]]:
     row = rows[0]
     if not isinstance(lifted, Mapping) or not _is_bare(view, row):
         return list(rows)
-    content = _content(_untagged(row.get("content")), lifted)
+    content = _content(_untagged(row.get("content")), lifted, _calls(row))
     kwargs = _kwargs(row, lifted)
     if content is None or kwargs is None:
         return list(rows)
+    if "shells" in lifted and isinstance(content, list) and "named" not in lifted:
+        kwargs.pop(IDS, None)  # they stand in the content
     changes = {KWARGS: kwargs} if content is row.get("content") else {KWARGS: kwargs, "content": content}
     return [Edited(row, changes)]
 
@@ -252,7 +252,7 @@ def _kwargs(row: Mapping[str, Any], lifted: Mapping[str, Any]) -> dict[str, Any]
         kept = {key: value for key, value in own.items() if key != MARK} if isinstance(own, Mapping) else {}
         kwargs[PSF] = {**kept, **unpacked(dict(lifted["fields"]))}
     ids = _ids(row)
-    blocks = isinstance(row.get("content"), list) and any(map(_is_call, row["content"]))
+    blocks = isinstance(row.get("content"), list) and any(map(is_call, row["content"]))
     for key, places in lifted.get("calls", {}).items():
         if any(at >= len(ids) for at, _ in places):
             return None
@@ -261,7 +261,7 @@ def _kwargs(row: Mapping[str, Any], lifted: Mapping[str, Any]) -> dict[str, Any]
     return kwargs
 
 
-def _content(content: Any, lifted: Mapping[str, Any]) -> Any:
+def _content(content: Any, lifted: Mapping[str, Any], calls: list[Mapping[str, Any]]) -> Any:
     """The content with the reasoning that stood in it; None where it does not fit."""
     if "tags" in lifted and not isinstance(content, list):
         return lifted["tags"] + (content or "")
@@ -275,6 +275,12 @@ def _content(content: Any, lifted: Mapping[str, Any]) -> Any:
         return content if len(rest) == len(blocks) else rest
     if isinstance(content, str) and content != "":
         blocks = [{"type": "text", "text": content}]
-    if not any(map(_is_call, blocks)) and any(called_ for _, called_ in lifted.get("solids", ())):
-        places = loosened(places, lifted["solids"], _is_name)
+    solids = lifted.get("solids", ())
+    if not any(map(is_call, blocks)) and any(loose for _, loose in solids):
+        filled = filled_shells(lifted.get("shells", ()), calls)
+        if filled is None:
+            places = loosened(places, solids, _is_name)
+        else:
+            inner = [[*place, block] for place, block in zip(loose_places(solids), filled, strict=True)]
+            blocks = put(_BLOCKS, blocks, {"blocks": inner}) or blocks
     return None if places is None else put(_BLOCKS, blocks, places)

@@ -89,23 +89,32 @@ def solids_of(look: Look, blocks: Sequence[Any], is_loose: Callable[[Any], bool]
     return solids
 
 
+def loose_places(solids: Sequence[Any]) -> list[list[int]]:
+    """The places of the loose blocks themselves among those that are not."""
+    return [_loose(solids, number, solids[number][0]) for number, (_, loose) in enumerate(solids) if loose]
+
+
+def _loose(solids: Sequence[Any], number: int, start: int) -> list[int]:
+    """A place told without the loose blocks."""
+    left = before = 0
+    for length, loose in solids[:number]:
+        left, before = (left, before + length) if loose else (left + 1, 0)
+    return [left, before + start]
+
+
 def loosened(lifted: Mapping[str, Any], solids: Sequence[Any], is_name: Callable[[Any], bool]) -> dict[str, Any] | None:
     """The places as they are without the loose blocks; None where one of those has a seal that is more than a name."""
-
-    def place(number: int, start: int) -> list[int]:
-        left = before = 0
-        for length, loose in solids[:number]:
-            left, before = (left, before + length) if loose else (left + 1, 0)
-        return [left, before + start]
-
     seals = []
     for number, start, length, seal in lifted.get("seals", ()):
         if length is None and solids[number][1]:
             if is_name(seal):
                 continue
             return None
-        seals.append([*place(number, start), length, seal])
-    return {"blocks": [[*place(*found), block] for *found, block in lifted.get("blocks", ())], "seals": seals}
+        seals.append([*_loose(solids, number, start), length, seal])
+    return {
+        "blocks": [[*_loose(solids, number, start), block] for number, start, block in lifted.get("blocks", ())],
+        "seals": seals,
+    }
 
 
 def put(look: Look, blocks: Sequence[Any], lifted: Mapping[str, Any]) -> list[Any] | None:
