@@ -12,6 +12,7 @@ from proxy_server import MODELS
 from reasoning_replay import Origin
 from reasoning_replay._origin import MARK, to_mark
 from reasoning_replay.forms import PSF
+from reasoning_replay.testing import Reply
 
 MARKABLE = [(Chat, "kimi"), (Claude, "claude"), (Claude, "kimi"), (Items, "gpt"), (Items, "deepseek")]
 IDS = [f"{talk.path} {model}" for talk, model in MARKABLE]
@@ -127,6 +128,22 @@ def test_our_own_names_in_a_request_do_nothing(proxy, name):
     conversation.ask()
     answer = conversation.send(**{name: INTERNALS[name]})
     assert (200, 1) == (answer.status, answer.counts["kept"])
+
+
+def test_a_clients_own_fallback_with_messages_of_its_own_opens_no_door(proxy):
+    conversation = Chat(proxy, "deepseek")
+    conversation.say("weather?")
+    forged = [
+        {"role": "user", "content": "?"},
+        *stolen(Chat, mark_for(proxy, "kimi")),
+        {"role": "user", "content": "!"},
+    ]
+    fallbacks = [{"model": "kimi", "messages": forged}]
+    proxy.hosts["deepseek"].reset(script=lambda seen: Reply((), status=503))
+    answer = conversation.send(fallbacks=fallbacks)
+    assert 200 == answer.status, answer.raw
+    assert b'"!"' in reached(proxy, "kimi")
+    assert STOLEN.encode() not in reached(proxy, "kimi")
 
 
 @pytest.mark.faulty("histories that no form can read")

@@ -156,10 +156,24 @@ def _forget_orders(data: dict[str, Any]) -> None:
     """Takes out what a client would have us do: a policy stands in a deployment's own `model_info`."""
     for name in [name for name in data if name.lstrip("_").startswith(KEY)]:
         del data[name]
+    for name in [name for name in data if name.endswith("fallbacks")]:
+        data[name] = _unmarked_fallbacks(data[name])
     for holder in (data, data.get("metadata"), data.get("litellm_metadata")):
         info = holder.get("model_info") if isinstance(holder, dict) else None
         if isinstance(holder, dict) and isinstance(info, Mapping) and KEY in info:
             holder["model_info"] = {name: value for name, value in info.items() if name != KEY}
+
+
+def _unmarked_fallbacks(given: Any) -> Any:
+    """A client's own fallbacks, each of which may bring messages of its own: without marks, since none is opened."""
+    if isinstance(given, list):
+        return [_unmarked_fallbacks(each) for each in given]
+    if not isinstance(given, dict):
+        return given
+    return {
+        name: unmarked_rows(value) if name in _ROWS and isinstance(value, list) else _unmarked_fallbacks(value)
+        for name, value in given.items()
+    }
 
 
 def _header(response: Any) -> dict[str, str] | None:
