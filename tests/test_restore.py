@@ -239,6 +239,23 @@ def test_two_replies_of_a_session_under_the_same_ids_are_unsure_after_an_edit():
     assert [""] == thoughts(asked(EDITED, store.of("a", session="s1")))
 
 
+def test_a_step_without_reasoning_gets_none_of_an_earlier_one_whose_call_has_the_same_id():
+    shelf = MemoryStore().of("a", session="s1")
+    keep(shelf, [QUESTION], reply("CANARY-first"))
+    history = [QUESTION, bare(reply()), result()]
+    keep(shelf, history, bare(reply()))  # it brought no reasoning
+    assert ["CANARY-first", ""] == thoughts(asked([*history, bare(reply()), result()], shelf))
+    assert [""] == thoughts(asked(EDITED, shelf))
+
+
+def test_ids_that_begin_anew_in_each_reply_name_none_of_them_in_a_session():
+    shelf = MemoryStore().of("a", session="s1")
+    keep(shelf, [QUESTION], reply("CANARY-first"))
+    assert ["", ""] == thoughts(asked([*EDITED, bare(reply()), result()], shelf))
+    kept = keep(shelf, [QUESTION], reply("CANARY-first"))
+    assert ["CANARY-first", ""] == thoughts(asked([EDITED[0], kept, result(), bare(reply()), result()], shelf))
+
+
 def test_a_store_asks_once_for_a_whole_conversation():
     class Counting(MemoryStore):
         asked = 0

@@ -108,7 +108,7 @@ def note_reply(
     payloads = [form.payload(row, part) for row, part in parts if part.value == "text"]
     digests = list(map(digest, [*payloads, *names]))
     memory = memory_of(known)
-    if memory is None or trail is None or not payloads:
+    if memory is None or trail is None:
         note_all(known, digests, origin)
     else:
         note_all(known, digests, origin, to_keep(rows, origin, form, trail, memory.session))

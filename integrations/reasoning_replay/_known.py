@@ -68,9 +68,11 @@ def note_all(known: Known, digests: Sequence[bytes], origin: Origin, kept: Itera
     if memory is None:
         for each in digests:
             known.note(each, origin)
-    elif digests:
-        value = str(to_mark(origin)["id"]).encode()
-        memory.add([*((ORIGINS_KEY + each, value) for each in digests), *kept])
+        return
+    value = str(to_mark(origin)["id"]).encode()
+    items = [*((ORIGINS_KEY + each, value) for each in digests), *kept]
+    if items:
+        memory.add(items)
 
 
 class Overlay:

@@ -9,6 +9,7 @@ Must not see a host, a policy or a framework. The forms say what is visible; a s
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
@@ -102,13 +103,18 @@ def _rows(said: Said) -> range:
 
 
 def _asked(said: Sequence[Said], session: str | None) -> tuple[list[_Asked], bytes]:
-    asked: list[_Asked] = []
+    replies: list[_Asked] = []
     trail = _START
     for each in said:
         trail = _after(trail, each.text)
-        if each.reply and each.bare:
-            asked.append(_Asked(each, _keys(trail, each, session)))
-    return asked, trail
+        if each.reply and (each.bare or session is not None):
+            replies.append(_Asked(each, _keys(trail, each, session)))
+    often = Counter(key for each in replies for key in each.keys)
+    # Ids that begin anew in each reply name none of them.
+    once = [
+        each._replace(keys=tuple(key for key in each.keys if often[key] == 1)) for each in replies if each.said.bare
+    ]
+    return once, trail
 
 
 def _after(trail: bytes, text: str) -> bytes:
@@ -170,7 +176,7 @@ def _one_of(candidates: Sequence[_Kept | None], calls: tuple[str, ...]) -> _Kept
     """The only candidate; of several the one whose calls have the same ids; else none."""
     there = [each for each in candidates if each is not None]
     same = there if _alike(there) else [each for each in there if each.calls == calls and calls]
-    return same[0] if same and _alike(same) else None
+    return same[0] if same and _alike(same) and same[0].reasoning is not None else None
 
 
 def _alike(candidates: Sequence[_Kept]) -> bool:
@@ -216,12 +222,17 @@ def _put_back(
 def to_keep(
     reply: Messages, origin: Origin, form: Form, trail: bytes, session: str | None
 ) -> Iterator[tuple[bytes, bytes]]:
-    """Keys and values under which a reply's reasoning is kept; none where it brought no reasoning."""
-    if form.recall is None or (reasoning := form.recall.lift(reply)) is None:
+    """Keys and values under which a reply's reasoning is kept.
+
+    That a reply brought none is kept too, for its session: an earlier one whose calls have the same ids is not it.
+    """
+    if form.recall is None:
         return
     said = [each for each in form.recall.said(reply) if each.reply]
     if len(said) != 1:
         return
+    reasoning = form.recall.lift(reply)
     value = _Kept(origin, said[0].calls, reasoning).value()
-    for key in _keys(_after(trail, said[0].text), said[0], session):
+    own, *named = _keys(_after(trail, said[0].text), said[0], session)
+    for key in named if reasoning is None else (own, *named):
         yield key, value
