@@ -1,7 +1,8 @@
-"""Real SDK clients in a tool loop: `openai` (chat and Responses) and `anthropic`, streaming or not, in four manners.
+"""Real SDK clients in a tool loop: `openai` (chat and Responses) and `anthropic`, streaming or not, in five manners.
 
-`keeps` sends back everything that it received, `unmarks` all but our marks, `drops` only what everybody can see (role,
-text, calls, results), and `rewrites` drops and writes anew what it keeps, as editors do: other ids, JSON spacing, `""`.
+`keeps` sends back everything that it received, `unmarks` all but our marks, `unseals` the readable reasoning alone (as pi,
+opencode and Codex do), `drops` only what everybody can see (role, text, calls, results), and `rewrites` drops and writes
+anew what it keeps, as editors do: other ids, JSON spacing, `""`.
 A client is one conversation. It knows a base URL, a key and a model, and no host.
 """
 
@@ -17,7 +18,7 @@ import openai
 litellm.suppress_debug_info = True  # putting chunks together prints a line a chunk
 
 CITY = {"type": "object", "properties": {"city": {"type": "string"}, "step": {"type": "integer"}}}
-MANNERS = ("keeps", "unmarks", "drops", "rewrites")
+MANNERS = ("keeps", "unmarks", "unseals", "drops", "rewrites")
 WHOLE = ("keeps", "unmarks")
 SLIP = "async_"
 """LiteLLM 1.110.2 writes the Python name of OpenAI's new key `async` into whole Responses replies; hosts refuse it."""
@@ -120,6 +121,8 @@ class Chat(Client):
         if self.manner in WHOLE:
             return self.whole(message)
         kept = {"role": "assistant", "content": message.get("content")}
+        if self.manner == "unseals":
+            kept |= {key: message[key] for key in ("reasoning_content",) if key in message}
         calls = [
             {"id": self.renamed(call["id"]), "type": "function", "function": {k: call["function"][k] for k in ("name", "arguments")}}
             for call in message.get("tool_calls") or []
@@ -144,7 +147,7 @@ class Messages(Client):
     def step(self):
         blocks = self._blocks()
         self.replies.append(blocks)
-        kept = [self._kept(block) for block in blocks if self.manner in WHOLE or "thinking" not in block["type"]]
+        kept = [self._kept(block) for block in blocks if self._keeps(block)]
         self.history.append({"role": "assistant", "content": kept})
         results = [
             {"type": "tool_result", "tool_use_id": block["id"], "content": answer_to(block["input"])}
@@ -154,6 +157,10 @@ class Messages(Client):
         if results:
             self.history.append({"role": "user", "content": results})
         return bool(results)
+
+    def _keeps(self, block):
+        readable = self.manner == "unseals" and block["type"] == "thinking"
+        return self.manner in WHOLE or readable or "thinking" not in block["type"]
 
     def _blocks(self):
         asked = {"model": self.model, "messages": self.history, "tools": self.tools, **self.more}
@@ -165,7 +172,9 @@ class Messages(Client):
     def _kept(self, block):
         if self.manner in WHOLE:
             return self.whole(block)
-        kept = {key: block[key] for key in ("type", "text", "id", "name", "input") if key in block}
+        kept = {key: block[key] for key in ("type", "text", "thinking", "id", "name", "input") if key in block}
+        if block["type"] == "thinking":
+            kept["signature"] = ""
         if self.manner == "rewrites" and block["type"] == "tool_use":
             kept |= {"id": self.renamed(block["id"]), "input": dict(reversed(block["input"].items()))}
             kept["cache_control"] = {"type": "ephemeral"}
@@ -189,7 +198,7 @@ class Responses(Client):
     def step(self):
         items = self._items()
         self.replies.append(items)
-        kept = [self._kept(item) for item in items if self.manner in WHOLE or item["type"] != "reasoning"]
+        kept = [self._kept(item) for item in items if self.manner in (*WHOLE, "unseals") or item["type"] != "reasoning"]
         self.history += kept
         calls = [item for item in kept if item["type"] == "function_call"]
         for call in calls:
@@ -210,7 +219,8 @@ class Responses(Client):
     def _kept(self, item):
         if self.manner in WHOLE:
             return self.whole(item)
-        shown = {key: value for key, value in item.items() if key in SHOWN and value is not None}
+        readable = ("summary",) if self.manner == "unseals" else ()
+        shown = {key: value for key, value in item.items() if key in (*SHOWN, *readable) and value is not None}
         if self.manner == "rewrites" and item["type"] == "function_call":
             shown |= {"call_id": self.renamed(item["call_id"]), "arguments": spaced(item["arguments"])}
         elif self.manner == "rewrites":

@@ -83,3 +83,11 @@ def test_a_client_that_keeps_reasoning_and_drops_our_marks_loses_nothing(route, 
     unmarked, _ = bodies(place, told, route, model, manner="unmarks", stream=stream)
     kept, _ = bodies(place, told, route, model, manner="keeps", stream=stream)
     assert [] == differences(kept, unmarked)
+
+
+@pytest.mark.parametrize(("route", "model", "stream"), LOOPS)
+def test_a_client_that_keeps_what_it_can_read_and_drops_the_seals_loses_nothing(route, model, stream, place):
+    told = place.told(model)
+    unsealed, _ = bodies(place, told, route, model, manner="unseals", stream=stream)
+    kept, _ = bodies(place, told, route, model, manner="keeps", stream=stream)
+    assert [] == differences(kept, unsealed)
