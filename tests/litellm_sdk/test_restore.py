@@ -4,17 +4,19 @@ Each step is sent twice, once as a client that dropped everything says it and on
 the host received is compared.
 """
 
+import gc
 import json
 from itertools import chain
 
+import litellm
 import pytest
 
 import litellm_calls
-import litellm_entries
 from litellm_calls import MODES
 from litellm_entries import CREATE, RESPOND
-from reasoning_replay.litellm import report_of
+from reasoning_replay.litellm import keeping_in, report_of
 from reasoning_replay.stores import MemoryStore
+from reasoning_replay.testing import canaries_in
 
 QUESTION = "How is the weather?"
 
@@ -119,4 +121,42 @@ def test_a_client_that_drops_everything_reaches_the_host_as_one_that_keeps_every
     assert not host.saw_mark
 
 
-__all__ = ["litellm_calls", "litellm_entries"]
+@pytest.mark.parametrize("mode", ["sync", "async stream"])
+def test_each_user_finds_their_own_replies_and_a_session_finds_them_in_an_edited_past(mode, strict_hosts, install):
+    host = strict_hosts("deepseek")
+    install(host)
+    store = MemoryStore()
+    history = [{"role": "user", "content": QUESTION}]
+    with keeping_in(store.of("ann", session="thread")):
+        _, said, results = chat(mode, host, history)
+    dropped = [*chain.from_iterable(map(visible, plain(said))), *results]
+    edited = [{"role": "user", "content": "They asked for the weather."}, *dropped]
+    found = []
+    for shelf, rest in ((("ann", None), [*history, *dropped]), (("bob", None), [*history, *dropped])):
+        with keeping_in(store.of(shelf[0])):
+            chat(mode, host, rest)
+        found.append(canaries_in(json.dumps(host.last.messages)))
+    for session in ("thread", "another", None):
+        with keeping_in(store.of("ann", session=session)):
+            chat(mode, host, edited)
+        found.append(canaries_in(json.dumps(host.last.messages)))
+    assert [1, 0, 1, 0, 0] == list(map(len, found))
+
+
+def test_a_stream_that_is_broken_off_keeps_nothing_sealed(strict_hosts, install):
+    host = strict_hosts("anthropic")
+    store = MemoryStore()
+    install(host, known=store)
+    stream = litellm.completion(
+        **litellm_calls.target(host),
+        messages=[{"role": "user", "content": QUESTION}],
+        tools=litellm_calls.TOOLS,
+        stream=True,
+    )
+    for chunk in stream:
+        if chunk.choices[0].delta.tool_calls:
+            break
+    stream.close() if hasattr(stream, "close") else None
+    del stream
+    gc.collect()
+    assert 0 == len(store)

@@ -16,9 +16,10 @@ except ImportError as error:
 
 from ._callback import ReasoningReplay
 from ._errors import ConversationElsewhere, MissingReasoning
+from ._keeping import keeping_in
 from ._told import report_of
 
-__all__ = ["ConversationElsewhere", "MissingReasoning", "ReasoningReplay", "report_of"]
+__all__ = ["ConversationElsewhere", "MissingReasoning", "ReasoningReplay", "keeping_in", "report_of"]
 
 
 @cache

@@ -6,7 +6,8 @@ its tenant's shelf, and a seal, since a client must neither read nor forge a mar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
@@ -34,6 +35,23 @@ class Asked(NamedTuple):
 
 asking: ContextVar[Asked | None] = ContextVar("reasoning_replay_asking", default=None)
 """Set by a proxy for the request that it serves; None in a program of one's own."""
+
+
+@contextmanager
+def keeping_in(known: Known) -> Iterator[None]:
+    """While it holds, calls look into this store and their replies are kept there: one user's part of it, one thread's.
+
+    `with keeping_in(store.of(user, session=thread)): litellm.completion(...)`. It holds for the calls that are begun in
+    it, in this context: other threads and tasks have their own.
+
+    Args:
+        known: what `MemoryStore`, `SQLiteStore` or `RedisStore` gives by `of`, or such a store itself.
+    """
+    token = asking.set(Asked(known))
+    try:
+        yield
+    finally:
+        asking.reset(token)
 
 
 class Keeping(NamedTuple):
