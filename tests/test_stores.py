@@ -165,6 +165,14 @@ def test_what_was_used_for_longest_ago_goes_first(make):
     assert {b"r1", b"r2", b"r4"} == set(shelf.get([b"r1", b"r2", b"r3", b"r4"]))
 
 
+def test_the_items_of_one_add_were_used_in_their_order(make):
+    shelf = make(max_items=3).of("t")
+    shelf.add([(b"r1", b"x")])
+    shelf.add([(b"r2", b"x"), (b"r3", b"x"), (b"r1", b"x")])
+    shelf.add([(b"r4", b"x"), (b"r5", b"x")])
+    assert {b"r1", b"r4", b"r5"} == set(shelf.get([b"r1", b"r2", b"r3", b"r4", b"r5"]))
+
+
 def test_the_bound_of_items_is_over_all_tenants(make):
     store = make(max_items=5)
     for number in range(9):
@@ -488,7 +496,7 @@ class Table(RuleBasedStateMachine):
             del self.model[place]
 
 
-@pytest.mark.parametrize("examples", [12, pytest.param(400, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("examples", [12, pytest.param(200, marks=pytest.mark.slow)])
 def test_any_run_of_operations_is_as_against_a_plain_dict(make, kind, tmp_path, examples):
     number = iter(range(10**6))
 

@@ -126,13 +126,16 @@ class SQLiteStore(Store):
             ):
                 if written > over:
                     found[key] = unpacked(data)
-                    self._seen.pop(item, None)
-                    self._seen[item] = now
+                    self._saw(item, now)
                     if used < stale:
                         self._due.setdefault(item, now)
         while len(self._seen) > _SPARED:
             del self._seen[next(iter(self._seen))]
         return found
+
+    def _saw(self, item: int, now: int) -> None:
+        self._seen.pop(item, None)
+        self._seen[item] = now
 
     def _over(self, now: int) -> int:
         """What was written then or before is over."""
@@ -159,13 +162,12 @@ class SQLiteStore(Store):
             self._write_back.start()
 
     def _added(self, connection: sqlite3.Connection, tenant: bytes, items: Sequence[tuple[bytes, bytes]]) -> bool:
-        now = self._now()
         with transaction(connection):
             for key, value in items:
-                self._put(connection, tenant, key, value, now)
+                self._put(connection, tenant, key, value, self._now())  # each its own: they are used in this order
             if self._due:
                 self._write_use(connection)
-            self._reap(connection, now)
+            self._reap(connection, self._now())
             return self._shrink(connection)
 
     def _put(self, connection: sqlite3.Connection, tenant: bytes, key: bytes, value: bytes, now: int) -> None:
@@ -174,7 +176,7 @@ class SQLiteStore(Store):
         old = () if item == 0 or written <= self._over(now) else unpacked(data)
         new = joined(key, old, value)
         if new is old:
-            self._seen[item] = now
+            self._saw(item, now)
             if now - written > self._grain:
                 connection.execute("UPDATE items SET used = ?, written = ? WHERE id = ?", (now, now, item))
             return
