@@ -227,3 +227,30 @@ def test_a_text_is_cut_where_a_block_stood_in_it_and_its_cache_point_stays_at_it
     assert [one, blocks[1], two, {**blocks[3], **point}] == laid["content"]
     (laid,) = recall.lay([{"role": "assistant", "content": "Let me look."}], lifted)
     assert blocks == laid["content"]
+
+
+ECHOED = [
+    ({"reasoning_content": "T", "thinking_blocks": [{"type": "thinking", "thinking": "T", "signature": "s"}]}, "T"),
+    ({"reasoning_details": [{"type": "reasoning.text", "text": "T", "signature": "s"}]}, "T"),
+    ({"reasoning": "T", "reasoning_details": [{"type": "reasoning.encrypted", "data": "s"}]}, "T"),
+    ({"reasoning_text": "T", "reasoning_opaque": "s"}, "T"),
+]
+
+
+@pytest.mark.parametrize(("kept", "text"), ECHOED)
+@pytest.mark.parametrize("key", ["reasoning_content", "reasoning"])
+def test_a_client_that_echoes_the_text_alone_gets_what_was_sealed_with_it(kept, text, key):
+    recall = recall_of("litellm")
+    said = {"role": "assistant", "content": "hi"}
+    lifted = recall.lift([{**said, **kept}])
+    assert [{**said, **kept}] == recall.lay([{**said, key: text}], lifted)
+    (told_,) = recall.said([{**said, key: text}])
+    assert (False, True) == (told_.bare, told_.thin)
+    for other in ({key: "other"}, {key: text, "reasoning_text": "more"}, {"content": "<think>x</think>hi", key: text}):
+        assert [{**said, **other}] == recall.lay([{**said, **other}], lifted)
+
+
+def test_a_text_that_came_without_a_seal_is_left_as_the_client_has_it():
+    recall = recall_of("litellm")
+    row = {"role": "assistant", "content": "hi", "reasoning": "T"}
+    assert [row] == recall.lay([row], recall.lift([{"role": "assistant", "content": "hi", "reasoning_content": "T"}]))

@@ -48,6 +48,8 @@ class Said(NamedTuple):
     """The ids of its tool calls, in order."""
     bare: bool
     """A reply in which no reasoning stands, blanks aside."""
+    thin: bool = False
+    """A reply whose client kept a readable text of it and nothing else: what was sealed with it may be missing."""
 
 
 class Recall(NamedTuple):

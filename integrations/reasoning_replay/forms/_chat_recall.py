@@ -20,8 +20,9 @@ from ._carriers import (
     THOUGHT,
     block_code,
     signature_of,
+    text_of,
 )
-from ._chat_said import BLOCKS, View, is_bare, said
+from ._chat_said import BLOCKS, View, is_bare, is_thin, said
 from ._inline import inline_in
 from ._places import put, take, text_in
 from ._recall import packed, unpacked
@@ -82,7 +83,7 @@ def _extra(call: Mapping[str, Any] | None) -> dict[str, Any]:
 def lay(view: View, rows: Messages, lifted: Any) -> list[Mapping[str, Any]]:
     """The client's message with the reasoning back; as it is where some stands already, or a place is not there."""
     message = rows[0]
-    if not isinstance(lifted, Mapping) or not is_bare(view, message):
+    if not isinstance(lifted, Mapping) or not (is_bare(view, message) or _completes(lifted, message)):
         return list(rows)
     copy = {key: value for key, value in message.items() if key not in (*_KEYS, PSF)}
     kept = as_mapping(message.get(PSF)) or {}
@@ -97,6 +98,26 @@ def lay(view: View, rows: Messages, lifted: Any) -> list[Mapping[str, Any]]:
     if lifted.get("function") and (function := as_mapping(message.get("function_call"))) is not None:
         copy["function_call"] = _sealed_call(function, lifted["function"])
     return [{**copy, PSF: fields} if fields else copy]
+
+
+def _completes(lifted: Mapping[str, Any], message: Mapping[str, Any]) -> bool:
+    """Whether what stands there is the readable text of what was lifted, and only that."""
+    if not is_thin(message):
+        return False
+    keys = lifted.get("keys") or {}
+    texts = {keys[key] for key in STRINGS if isinstance(keys.get(key), str)}
+    for key in _LISTS[:2]:
+        items = keys.get(key)
+        if isinstance(items, list):
+            texts.add("".join(_text_in(item) for item in items))
+    sealed = any(name in lifted for name in ("calls", "content", "function")) or any(key not in STRINGS for key in keys)
+    there = [message[key] for key in STRINGS if isinstance(message.get(key), str) and message[key] != ""]
+    return sealed and inline_in(message.get("content")) is None and texts.issuperset(there)
+
+
+def _text_in(item: Any) -> str:
+    """The readable text of a thinking block, or of a detail."""
+    return text_of(item.get("thinking", item.get("text"))) if isinstance(item, Mapping) else ""
 
 
 _LOST: Any = object()

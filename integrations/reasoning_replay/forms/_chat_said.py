@@ -13,6 +13,7 @@ from .._history import History
 from . import PSF, Messages, Said, as_mapping, plain
 from ._carriers import (
     EXTRAS,
+    SEALED,
     STRINGS,
     THOUGHT,
     block_code,
@@ -50,7 +51,7 @@ def said(view: View, messages: Messages) -> list[Said]:
             text, ids, bare = _usual_reply(message, content) or _reply(view, message, given)
             if ids:
                 calls.add(ids)
-            out.append(Said(at, at + 1, True, text, ids if all(ids) else (), bare))
+            out.append(Said(at, at + 1, True, text, ids if all(ids) else (), bare, not bare and is_thin(message)))
             continue
         who = f"tool,{_answered(message, calls)}" if role == "tool" else _ROLES.get(str(role), str(role))
         if content.__class__ is str and content != "" and (len(message) == 2 or role == "tool"):
@@ -216,6 +217,19 @@ def _show_beside(words: Words, message: Mapping[str, Any]) -> None:
     if (function := as_mapping(message.get("function_call"))) is not None:
         words.show(called(function.get("name"), function.get("arguments")))
     _show_pictures(words, message)
+
+
+def is_thin(message: Mapping[str, Any]) -> bool:
+    """Whether all reasoning that stands there is text beside the content, with no mark: what many clients echo."""
+    if PSF in message or not isinstance(message.get("content"), str | None):
+        return False
+    if any(message.get(key) not in (None, []) for key in _MORE):
+        return False
+    calls = message.get("tool_calls")
+    return not isinstance(calls, list) or all(signature_of(plain(call)) is None for call in calls)
+
+
+_MORE = (*SEALED, "reasoning_details", "thinking_blocks", "reasoning_items", "function_call")
 
 
 def is_bare(view: View, message: Mapping[str, Any]) -> bool:

@@ -114,13 +114,8 @@ def _values(value: Any) -> str:
     return f"{{{','.join(pieces)}}}"
 
 
-def _number(text: str) -> float | int:
-    """JavaScript writes 1.0 as 1."""
-    value = float(text)
-    return int(value) if value.is_integer() else value
-
-
 def _whole_numbers(value: Any) -> Any:
+    """JavaScript writes 1.0 as 1."""
     if isinstance(value, float):
         return int(value) if value.is_integer() else value
     if isinstance(value, Mapping):
@@ -128,7 +123,7 @@ def _whole_numbers(value: Any) -> Any:
     return [_whole_numbers(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-_READ = json.JSONDecoder(parse_float=_number)
+_READ = json.JSONDecoder()
 _SCAN: Callable[[str, int], tuple[Any, int]] = _READ.scan_once  # type: ignore[attr-defined]
 
 
