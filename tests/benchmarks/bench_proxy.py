@@ -74,7 +74,9 @@ def main():
             print(f"round {number}: {bare * 1e3:.2f} ms without us, {ours * 1e3:.2f} ms with us, ratio {ours / bare:.3f}; "
                   f"restored {found} of {verdict.wanted}, without us {lost.wanted - lost.missed}")  # fmt: skip
     ratio = statistics.median(ratios)
-    print(f"CPU time of one proxy request, {AT_ONCE} streams at once: ratio {ratio:.3f} (median of {len(ratios)}), bound {BOUND}")
+    print(
+        f"CPU time of one proxy request, {AT_ONCE} streams at once: ratio {ratio:.3f} (median of {len(ratios)}), bound {BOUND}"
+    )
     if asked.check and ratio > BOUND:
         raise SystemExit(1)
 

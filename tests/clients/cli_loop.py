@@ -37,7 +37,13 @@ SONNET = "claude-sonnet-4-5"
 MODELS_HERE = {**MODELS, "claude-thinks": "anthropic", SONNET: "anthropic"}
 LOOPS = {
     "claude": ((SONNET, SONNET), ("kimi", "kimi"), (SONNET, "kimi"), ("kimi", SONNET)),
-    "codex": (("gpt", "gpt"), ("deepseek", "deepseek"), ("claude-thinks", "claude-thinks"), ("gpt", "deepseek"), ("deepseek", "gpt")),
+    "codex": (
+        ("gpt", "gpt"),
+        ("deepseek", "deepseek"),
+        ("claude-thinks", "claude-thinks"),
+        ("gpt", "deepseek"),
+        ("deepseek", "gpt"),
+    ),
     "opencode": (("deepseek", "deepseek"), ("claude-thinks", "claude-thinks"), ("deepseek", "claude-thinks")),
     "pi": (("deepseek", "deepseek"), ("kimi", "kimi"), ("claude-thinks", "claude-thinks"), ("kimi", "deepseek")),
 }
@@ -84,7 +90,9 @@ def proxy_for(hosts: dict[str, StrictHost], *, ours: bool) -> Iterator[Proxy]:
     proxy = Proxy("one_worker.yaml", 1, {}, hosts)
     config = yaml.safe_load((proxy.folder / proxy.config).read_text())
     claude = next(row for row in config["model_list"] if row["model_name"] == "claude")
-    config["model_list"].append({"model_name": "claude-thinks", "litellm_params": {**claude["litellm_params"], **THINKS}})
+    config["model_list"].append(
+        {"model_name": "claude-thinks", "litellm_params": {**claude["litellm_params"], **THINKS}}
+    )
     config["model_list"].append({**claude, "model_name": SONNET})
     config["litellm_settings"]["drop_params"] = True
     if not ours:
@@ -111,8 +119,19 @@ def loop(name: str, models: tuple[str, str], proxy: Proxy, commands: Path) -> Ro
                 faults.append(str(error))
     requests = [request for host in dict.fromkeys(hosts) for request in host.requests if request.json is not None]
     carried, wanted = turns_of(dict.fromkeys(hosts))
-    faults += wire_faults(list(proxy.hosts.values())) + [f"refused: {text}" for host in dict.fromkeys(hosts) for text in host.refusals]
-    return Row(name, models, time.monotonic() - start, len(requests), sum(r.status != 200 for r in requests), carried, wanted, faults)
+    faults += wire_faults(list(proxy.hosts.values())) + [
+        f"refused: {text}" for host in dict.fromkeys(hosts) for text in host.refusals
+    ]
+    return Row(
+        name,
+        models,
+        time.monotonic() - start,
+        len(requests),
+        sum(r.status != 200 for r in requests),
+        carried,
+        wanted,
+        faults,
+    )
 
 
 KEYS: dict[tuple[str, tuple[str, str]], str] = {}
@@ -143,7 +162,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("clis", nargs="*", metavar="CLI", help=f"of {', '.join(CLIS)}; all of them by default")
     parser.add_argument("--npm", type=Path, help="where the CLIs are installed, or are already")
-    parser.add_argument("--without-us", action="store_true", help="the bare proxy, to see what it loses; nothing is asserted")
+    parser.add_argument(
+        "--without-us", action="store_true", help="the bare proxy, to see what it loses; nothing is asserted"
+    )
     asked = parser.parse_args()
     names = asked.clis or list(CLIS)
     unknown = [name for name in names if name not in CLIS]

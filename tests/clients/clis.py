@@ -87,7 +87,12 @@ def _codex(home, url, key, model):
 
 def _opencode(home, url, key, model):
     models = {model: {"name": model, "reasoning": True, "tool_call": True}}
-    host = {"npm": "@ai-sdk/openai-compatible", "name": "proxy", "options": {"baseURL": f"{url}/v1", "apiKey": key}, "models": models}
+    host = {
+        "npm": "@ai-sdk/openai-compatible",
+        "name": "proxy",
+        "options": {"baseURL": f"{url}/v1", "apiKey": key},
+        "models": models,
+    }
     settings = {"autoupdate": False, "share": "disabled", "permission": {"bash": "allow"}, "provider": {"proxy": host}}
     _write(home / "opencode.json", {**settings, "model": f"proxy/{model}", "small_model": f"proxy/{model}"})
     return {"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1"}
@@ -98,8 +103,21 @@ def _opencode(home, url, key, model):
 
 def _pi(home, url, key, model):
     free = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}
-    named = {"id": model, "name": model, "reasoning": True, "input": ["text"], "cost": free, "contextWindow": 100000, "maxTokens": 8000}
-    named["compat"] = {"supportsDeveloperRole": False, "supportsStore": False, "supportsReasoningEffort": False, "maxTokensField": "max_tokens"}
+    named = {
+        "id": model,
+        "name": model,
+        "reasoning": True,
+        "input": ["text"],
+        "cost": free,
+        "contextWindow": 100000,
+        "maxTokens": 8000,
+    }
+    named["compat"] = {
+        "supportsDeveloperRole": False,
+        "supportsStore": False,
+        "supportsReasoningEffort": False,
+        "maxTokensField": "max_tokens",
+    }
     host = {"baseUrl": f"{url}/v1", "api": "openai-completions", "apiKey": key, "models": [named]}
     _write(home / ".pi" / "agent" / "models.json", {"providers": {"proxy": host}})
     return {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1"}
@@ -142,7 +160,9 @@ def install(folder: Path, names: list[str]) -> Path:
         _write(folder / "package.json", {"name": "clis", "private": True})
     packages = [CLIS[name].package for name in names if not (folder / "node_modules" / ".bin" / name).exists()]
     if packages:
-        subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--loglevel=error", *packages], cwd=folder, check=True)
+        subprocess.run(
+            ["npm", "install", "--no-audit", "--no-fund", "--loglevel=error", *packages], cwd=folder, check=True
+        )
     return folder / "node_modules" / ".bin"
 
 

@@ -11,7 +11,9 @@ from clients.told import told
 def pytest_collection_modifyitems(items):
     for item in items:
         if item.path.parent.name == "clients":
-            item.add_marker(pytest.mark.filterwarnings("ignore"))  # LiteLLM, imported to put chunks together, warns by the dozen
+            item.add_marker(
+                pytest.mark.filterwarnings("ignore")
+            )  # LiteLLM, imported to put chunks together, warns by the dozen
 
 
 MANUAL = {"thinking": {"type": "enabled", "budget_tokens": 1024}}

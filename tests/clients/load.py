@@ -13,7 +13,7 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import httpx
 
@@ -24,7 +24,12 @@ FIRST = 10_000
 CANARY = re.compile(rb"CANARY-load-(\d+)\.")
 MISSING = "The `reasoning_content` in the thinking mode must be passed back to the API."
 NOBODY = "nobody"
-TOOLS = [{"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {"at": {"type": "string"}}}}}]
+TOOLS = [
+    {
+        "type": "function",
+        "function": {"name": "look", "parameters": {"type": "object", "properties": {"at": {"type": "string"}}}},
+    }
+]
 
 
 class Seen(NamedTuple):
@@ -52,7 +57,7 @@ class LoadHost:
         """The base URL for the proxy's configuration."""
         return f"http://127.0.0.1:{self._server.port}/v1"
 
-    def __enter__(self) -> LoadHost:
+    def __enter__(self) -> Self:
         self._server.start()
         return self
 
@@ -72,7 +77,9 @@ class LoadHost:
         status = 400 if refused else 200
         self.seen.append(Seen(number, frozenset(map(int, CANARY.findall(raw))), status))
         if status != 200:
-            return Answer(status=400, body=json.dumps({"error": {"message": MISSING, "type": "invalid_request_error"}}).encode())
+            return Answer(
+                status=400, body=json.dumps({"error": {"message": MISSING, "type": "invalid_request_error"}}).encode()
+            )
         message = self._message(number, len(said) + 1)
         if body.get("stream"):
             return Answer(events=list(_chunks(message)))
@@ -82,7 +89,11 @@ class LoadHost:
         reasoning = {"reasoning_content": f"I think of CANARY-load-{number}. and of what to do.\n"}
         if step > self.steps:
             return {"role": "assistant", "content": "Done.", **reasoning}
-        call = {"id": f"call_{step}", "type": "function", "function": {"name": "look", "arguments": json.dumps({"at": f"place {step}"})}}
+        call = {
+            "id": f"call_{step}",
+            "type": "function",
+            "function": {"name": "look", "arguments": json.dumps({"at": f"place {step}"})},
+        }
         return {"role": "assistant", "content": None, **reasoning, "tool_calls": [call]}
 
 
@@ -166,7 +177,9 @@ class Verdict(NamedTuple):
     """Calls without a key that were refused."""
 
 
-def spoofs(chance: random.Random, tenants: list[str], keys: Callable[[str], str]) -> tuple[dict[str, Any], dict[str, str]]:
+def spoofs(
+    chance: random.Random, tenants: list[str], keys: Callable[[str], str]
+) -> tuple[dict[str, Any], dict[str, str]]:
     """What a client may claim in body and headers: another tenant's name, key, hash, user, team, session."""
     other = chance.choice(tenants)
     named = {"user_api_key": keys(other), "user_api_key_hash": keys(other), "user_api_key_user_id": other,
@@ -221,7 +234,10 @@ class Load:
             if message is None:
                 return
             talk.history.append(message)
-            talk.history += [{"role": "tool", "tool_call_id": call["id"], "content": "seen"} for call in message.get("tool_calls", ())]
+            talk.history += [
+                {"role": "tool", "tool_call_id": call["id"], "content": "seen"}
+                for call in message.get("tool_calls", ())
+            ]
 
     async def _ask(self, http, talk, tenants):
         number, self._next = self._next, self._next + 1
@@ -230,7 +246,9 @@ class Load:
         claims, headers = spoofs(self.chance, tenants, self.key)
         body = {"model": self.model, "messages": talk.history, "tools": TOOLS, "max_tokens": number, **claims}
         streamed = self.chance.random() < self.stream
-        status, text = await self._post(http, {**body, "stream": streamed}, {**headers, "Authorization": f"Bearer {self.key(talk.tenant)}"})
+        status, text = await self._post(
+            http, {**body, "stream": streamed}, {**headers, "Authorization": f"Bearer {self.key(talk.tenant)}"}
+        )
         self.ledger.statuses[number] = status
         if status != 200:
             return None
@@ -240,7 +258,9 @@ class Load:
     async def _keyless(self, http, talk):
         number, self._next = self._next, self._next + 1
         self.ledger.owner[number], self.ledger.wanted[number] = Talk("", "nobody's"), frozenset()
-        status, _ = await self._post(http, {"model": self.model, "messages": talk.history, "tools": TOOLS, "max_tokens": number}, {})
+        status, _ = await self._post(
+            http, {"model": self.model, "messages": talk.history, "tools": TOOLS, "max_tokens": number}, {}
+        )
         self.ledger.keyless += status in (400, 401, 403)
 
     async def _post(self, http, body, headers):
@@ -273,7 +293,10 @@ def _joined(text):
         for choice in event.get("choices") or ():
             content += choice["delta"].get("content") or ""
             for piece in choice["delta"].get("tool_calls") or ():
-                call = calls.setdefault(piece["index"], {"id": piece["id"], "function": {"name": piece["function"]["name"], "arguments": ""}})
+                call = calls.setdefault(
+                    piece["index"],
+                    {"id": piece["id"], "function": {"name": piece["function"]["name"], "arguments": ""}},
+                )
                 call["function"]["arguments"] += piece["function"].get("arguments") or ""
     return _bare({"content": content or None, "tool_calls": list(calls.values())})
 

@@ -9,7 +9,7 @@ A client is one conversation. It knows a base URL, a key and a model, and no hos
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, ClassVar
 
 import anthropic
 import litellm
@@ -29,7 +29,7 @@ LONGEST = 40
 class Client:
     """One conversation of one client; `self.history` is what it would save."""
 
-    tools: list[dict[str, Any]]
+    tools: ClassVar[list[dict[str, Any]]]
 
     def __init__(self, url, key, model, *, manner="keeps", stream=False, **more):
         self.url, self.key, self.model = url, key, model
@@ -92,7 +92,9 @@ def answer_to(arguments):
 class Chat(Client):
     """`client.chat.completions.create`."""
 
-    tools = [{"type": "function", "function": {"name": "get_weather", "description": "Weather", "parameters": CITY}}]
+    tools: ClassVar = [
+        {"type": "function", "function": {"name": "get_weather", "description": "Weather", "parameters": CITY}}
+    ]
 
     def __init__(self, url, key, model, **options):
         super().__init__(url, key, model, **options)
@@ -102,7 +104,7 @@ class Chat(Client):
         message = self._message()
         self.replies.append(message)
         self.history.append(self._kept(message))
-        calls = [call for call in self.history[-1].get("tool_calls") or []]
+        calls = list(self.history[-1].get("tool_calls") or [])
         for call in calls:
             said = answer_to(call["function"]["arguments"])
             self.history.append({"role": "tool", "tool_call_id": call["id"], "content": said})
@@ -113,7 +115,9 @@ class Chat(Client):
         if not self.stream:
             reply = self.sdk.chat.completions.create(**asked)
             return reply.choices[0].message.model_dump(exclude_unset=True)
-        chunks = [chunk.model_dump(exclude_unset=True) for chunk in self.sdk.chat.completions.create(**asked, stream=True)]
+        chunks = [
+            chunk.model_dump(exclude_unset=True) for chunk in self.sdk.chat.completions.create(**asked, stream=True)
+        ]
         whole = litellm.stream_chunk_builder([litellm.ModelResponseStream(**chunk) for chunk in chunks])
         return whole.choices[0].message.model_dump(exclude_none=True)
 
@@ -124,7 +128,11 @@ class Chat(Client):
         if self.manner == "unseals":
             kept |= {key: message[key] for key in ("reasoning_content",) if key in message}
         calls = [
-            {"id": self.renamed(call["id"]), "type": "function", "function": {k: call["function"][k] for k in ("name", "arguments")}}
+            {
+                "id": self.renamed(call["id"]),
+                "type": "function",
+                "function": {k: call["function"][k] for k in ("name", "arguments")},
+            }
             for call in message.get("tool_calls") or []
         ]
         if self.manner == "rewrites":
@@ -137,7 +145,7 @@ class Chat(Client):
 class Messages(Client):
     """`client.messages.create` and `client.messages.stream`."""
 
-    tools = [{"name": "get_weather", "description": "Weather", "input_schema": CITY}]
+    tools: ClassVar = [{"name": "get_weather", "description": "Weather", "input_schema": CITY}]
 
     def __init__(self, url, key, model, **options):
         super().__init__(url, key, model, **options)
@@ -189,7 +197,9 @@ def _plain(block):
 class Responses(Client):
     """`client.responses.create`; the client keeps the history itself."""
 
-    tools = [{"type": "function", "name": "get_weather", "description": "Weather", "parameters": CITY, "strict": False}]
+    tools: ClassVar = [
+        {"type": "function", "name": "get_weather", "description": "Weather", "parameters": CITY, "strict": False}
+    ]
 
     def __init__(self, url, key, model, **options):
         super().__init__(url, key, model, **options)
@@ -200,7 +210,7 @@ class Responses(Client):
         self.replies.append(items)
         kept = [self._kept(item) for item in items if self.manner in (*WHOLE, "unseals") or item["type"] != "reasoning"]
         self.history += kept
-        calls = [item for item in kept if item["type"] == "function_call"]
+        calls = [item for item in kept if item.get("type") == "function_call"]
         for call in calls:
             said = answer_to(call["arguments"])
             self.history.append({"type": "function_call_output", "call_id": call["call_id"], "output": said})

@@ -13,7 +13,12 @@ STEPS = 10
 DAILY = {("chat", "drops", True), ("chat", "keeps", False)}
 CASES = [
     pytest.param(*case, marks=[] if case in DAILY else pytest.mark.slow, id="-".join(map(str, case)))
-    for case in ((route, manner, stream) for route in ("chat", "responses") for manner in ("keeps", "unmarks", "drops", "rewrites") for stream in (False, True))
+    for case in (
+        (route, manner, stream)
+        for route in ("chat", "responses")
+        for manner in ("keeps", "unmarks", "drops", "rewrites")
+        for stream in (False, True)
+    )
 ]
 
 
@@ -29,7 +34,9 @@ def failing(numbers):
 
 
 @pytest.mark.parametrize(("route", "manner", "stream"), CASES)
-def test_a_loop_falls_back_and_comes_back_and_each_host_sees_all_of_its_own_and_nothing_else(route, manner, stream, place):
+def test_a_loop_falls_back_and_comes_back_and_each_host_sees_all_of_its_own_and_nothing_else(
+    route, manner, stream, place
+):
     first, second = place.host("deepseek"), place.host("kimi")
     first.reset(script=failing(DOWN))
     second.reset(steps=STEPS)

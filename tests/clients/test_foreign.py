@@ -14,8 +14,15 @@ ROUTES = {
     "messages": ("claude", "kimi"),
     "responses": ("gpt", "claude", "deepseek", "kimi"),
 }
-HANDFUL = {("chat", "deepseek", "kimi"), ("chat", "claude", "deepseek"), ("messages", "kimi", "claude"), ("responses", "gpt", "claude")}
-GAP = pytest.mark.moves_prefix(reason="back in a turn that another host went on with, Claude takes no block till the next turn")
+HANDFUL = {
+    ("chat", "deepseek", "kimi"),
+    ("chat", "claude", "deepseek"),
+    ("messages", "kimi", "claude"),
+    ("responses", "gpt", "claude"),
+}
+GAP = pytest.mark.moves_prefix(
+    reason="back in a turn that another host went on with, Claude takes no block till the next turn"
+)
 
 
 def _marks(manner, route, here, there):
@@ -56,7 +63,10 @@ def go_to(place, client, route, model):
 
 
 @pytest.mark.parametrize("manner", ["keeps", "unmarks", "drops"])
-@pytest.mark.parametrize(("route", "here", "there"), [("chat", "deepseek", "kimi"), ("messages", "kimi", "claude"), ("responses", "deepseek", "kimi")])
+@pytest.mark.parametrize(
+    ("route", "here", "there"),
+    [("chat", "deepseek", "kimi"), ("messages", "kimi", "claude"), ("responses", "deepseek", "kimi")],
+)
 def test_back_at_its_host_a_reply_of_before_has_its_own_reasoning_again(route, here, there, manner, place):
     first = place.host(here)
     first.reset(steps=6)

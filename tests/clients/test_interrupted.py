@@ -93,7 +93,10 @@ def read_until(place, body, path, word):
     """Reads a stream up to a word, then goes away."""
     headers = {"authorization": f"Bearer {place.proxy.fresh_key()}"}
     seen = ""
-    with httpx.Client(timeout=30) as http, http.stream("POST", place.proxy.url + path, json=body, headers=headers) as reply:
+    with (
+        httpx.Client(timeout=30) as http,
+        http.stream("POST", place.proxy.url + path, json=body, headers=headers) as reply,
+    ):
         assert 200 == reply.status_code
         for piece in reply.iter_text():
             seen += piece
@@ -106,7 +109,9 @@ def read_until(place, body, path, word):
 def test_of_a_stream_that_its_client_leaves_nothing_sealed_is_stored(route, model, place):
     host = place.host(model)
     with Gate(host, last=2):
-        read_until(place, asking(place, route, model), PATHS[route], lambda seen: any(word in seen for word in seals_of(host)))
+        read_until(
+            place, asking(place, route, model), PATHS[route], lambda seen: any(word in seen for word in seals_of(host))
+        )
         time.sleep(LEAVES)
         left = seals_of(host)
     whole = place.client(route, model, stream=True)

@@ -64,7 +64,7 @@ def test_equal_conversations_of_one_tenant_with_different_thoughts_get_none_or_t
     host, key = place.host("deepseek"), place.proxy.fresh_key()
     scripts = {"a": "call_a", "b": "call_b", "c": "call_a"}
 
-    host.reset(script=[Reply((think(), call(id=id, city="Oslo", step=1))) for id in scripts.values()])
+    host.reset(script=[Reply((think(), call(id=made, city="Oslo", step=1))) for made in scripts.values()])
     threads = {name: place.client("chat", "deepseek", key=key, manner="drops") for name in scripts}
     for client in threads.values():
         client.history.append({"role": "user", "content": "Here?"})

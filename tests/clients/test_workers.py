@@ -19,6 +19,8 @@ from clients.load import STEPS, LoadHost, is_right, is_safe, run
 pytestmark = pytest.mark.slow
 WORKERS = 4
 REQUESTS = 600
+LEFT_ALONE = 6.0
+"""Seconds, a little more than a store that failed is left alone for."""
 
 
 class Redis:
@@ -34,7 +36,17 @@ class Redis:
         return f"redis://127.0.0.1:{self.port}/0"
 
     def start(self):
-        command = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self._folder), "--save", "60 1"]
+        command = [
+            "redis-server",
+            "--port",
+            str(self.port),
+            "--bind",
+            "127.0.0.1",
+            "--dir",
+            str(self._folder),
+            "--save",
+            "60 1",
+        ]
         self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         for _ in range(200):
             if self._answers():
@@ -86,13 +98,26 @@ def workers(redis, host):
     """Four workers with one Redis."""
     from proxy_server import running_proxy
 
-    with running_proxy({}, workers=WORKERS, DEEPSEEK_API_BASE=host.url, REASONING_REPLAY_STORE=redis.url) as proxy:
+    more = {"DEEPSEEK_API_BASE": host.url, "REASONING_REPLAY_STORE": redis.url}
+    with running_proxy({}, workers=WORKERS, **more) as proxy:
+        yield proxy
+
+
+@pytest.fixture(scope="module")
+def impatient(redis, host):
+    """A proxy that waits for its store as long as one does that nobody has set up otherwise."""
+    from proxy_server import running_proxy
+
+    more = {"DEEPSEEK_API_BASE": host.url, "REASONING_REPLAY_STORE": redis.url, "REASONING_REPLAY_PATIENCE": "none"}
+    with running_proxy({}, workers=2, **more) as proxy:
         yield proxy
 
 
 def workers_of(proxy):
     """The processes of the workers."""
-    return [int(pid) for pid in Path(f"/proc/{proxy.pid}/task/{proxy.pid}/children").read_text().split() if _serves(pid)]
+    return [
+        int(pid) for pid in Path(f"/proc/{proxy.pid}/task/{proxy.pid}/children").read_text().split() if _serves(pid)
+    ]
 
 
 def _serves(pid):
@@ -117,20 +142,22 @@ def test_whatever_worker_a_request_comes_to_everything_is_restored(workers, host
     assert len(workers_of(workers)) == WORKERS
 
 
-def test_redis_stopped_and_started_under_load_fails_no_call_and_restores_nothing_wrong(workers, host, redis):
+def test_redis_stopped_and_started_under_load_fails_no_call_and_restores_nothing_wrong(impatient, host, redis):
     moments = {REQUESTS // 4: redis.stop, REQUESTS // 2: redis.start}
-    verdict, _ = run(workers, host, REQUESTS, scattered=True, on_step=at(moments))
+    verdict, _ = run(impatient, host, REQUESTS, scattered=True, on_step=at(moments))
     print(verdict)
     assert is_safe(verdict), verdict
-    time.sleep(6)  # the longest that a store is left alone
-    run(workers, host, 100, scattered=True)
-    verdict, _ = run(workers, host, 200, scattered=True)
-    assert is_right(verdict), verdict
+    time.sleep(LEFT_ALONE)
+    run(impatient, host, 100, scattered=True)  # the trials
+    verdict, _ = run(impatient, host, 200, scattered=True)
+    print(verdict)
+    assert is_safe(verdict), verdict
+    assert verdict.missed < verdict.wanted / 10, "Redis is there again, and nothing comes back"
 
 
-def test_redis_that_hangs_under_load_fails_no_call_and_restores_nothing_wrong(workers, host, redis):
+def test_redis_that_hangs_under_load_fails_no_call_and_restores_nothing_wrong(impatient, host, redis):
     moments = {REQUESTS // 4: redis.freeze, REQUESTS // 2: redis.thaw}
-    verdict, _ = run(workers, host, REQUESTS, scattered=True, on_step=at(moments))
+    verdict, _ = run(impatient, host, REQUESTS, scattered=True, on_step=at(moments))
     print(verdict)
     assert is_safe(verdict), verdict
 
@@ -147,7 +174,7 @@ def test_a_proxy_killed_in_the_middle_of_writes_leaves_a_whole_file_and_restores
     from proxy_server import running_proxy
 
     with running_proxy({}, DEEPSEEK_API_BASE=host.url) as proxy:
-        moments = {number: proxy.restart for number in (90, 280, 470, 660, 850)}
+        moments = dict.fromkeys((90, 280, 470, 660, 850), proxy.restart)
         verdict, _ = run(proxy, host, 1000, patient=True, on_step=at(moments))
         print(verdict)
         with closing(sqlite3.connect(proxy.folder / "reasoning.sqlite3")) as file:
@@ -160,7 +187,9 @@ def small_disk(folder, size="700k"):
     """A file system that is soon full."""
     if sys.platform != "linux" or os.geteuid() != 0:
         pytest.skip("mounting needs root")
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)], capture_output=True, check=False)
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)], capture_output=True, check=False
+    )
     if done.returncode != 0:
         pytest.skip("tmpfs cannot be mounted here")
     try:
@@ -172,7 +201,12 @@ def small_disk(folder, size="700k"):
 def test_a_full_disk_fails_no_call_and_restores_nothing_wrong(host, tmp_path):
     from proxy_server import running_proxy
 
-    with small_disk(tmp_path) as disk, running_proxy({}, DEEPSEEK_API_BASE=host.url, REASONING_REPLAY_STORE=f"sqlite:///{disk}/r.sqlite3") as proxy:
+    more = {
+        "DEEPSEEK_API_BASE": host.url,
+        "REASONING_REPLAY_STORE": f"sqlite:///{tmp_path}/r.sqlite3",
+        "REASONING_REPLAY_PATIENCE": "none",
+    }
+    with small_disk(tmp_path) as disk, running_proxy({}, **more) as proxy:
         verdict, _ = run(proxy, host, 800)
         print(verdict, shutil.disk_usage(disk))
         assert is_safe(verdict), verdict
