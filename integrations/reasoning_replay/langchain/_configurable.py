@@ -1,7 +1,7 @@
 """Models that exist only once a call's configuration is known: what is built then is wrapped then.
 
 `configurable_fields` builds its model anew from the class, `configurable_alternatives` may hold factories, and
-`init_chat_model(configurable_fields=...)` queues what is to be done with a model to come. Each keeps its policy here.
+`init_chat_model(configurable_fields=...)` queues what is to be done with a model to come. Each keeps its settings here.
 It does not know how a model is wrapped: the function that does it is asked for when it is needed.
 """
 
@@ -16,22 +16,22 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.configurable import RunnableConfigurableFields
 from pydantic import Field
 
-from .._policy import Policy
+from ._settings import Settings
 
-POLICY = "reasoning_replay_policy"
-"""Where a model to come keeps its policy."""
+SETTINGS = "reasoning_replay_settings"
+"""Where a model to come keeps its settings."""
 
 
-def _wrapped(runnable: Any, policy: Policy | None) -> Any:
+def _wrapped(runnable: Any, settings: Settings) -> Any:
     from ._wrap import wrapped_inside  # it needs this module
 
-    return wrapped_inside(runnable, policy)
+    return wrapped_inside(runnable, settings)
 
 
 class ReplayingFields(RunnableConfigurableFields):  # parametrised, pydantic would build its model anew
     """`RunnableConfigurableFields` whose model is wrapped after it was built."""
 
-    reasoning_replay_policy: Any = Field(default=None, exclude=True, repr=False)
+    reasoning_replay_settings: Any = Field(default=None, exclude=True, repr=False)
 
     @classmethod
     def lc_id(cls) -> list[str]:
@@ -40,11 +40,11 @@ class ReplayingFields(RunnableConfigurableFields):  # parametrised, pydantic wou
 
     def _prepare(self, config: RunnableConfig | None = None) -> tuple[Runnable[Any, Any], RunnableConfig]:
         made, settled = super()._prepare(config)
-        return made if made is self.default else _wrapped(made, self.reasoning_replay_policy), settled
+        return made if made is self.default else _wrapped(made, self.reasoning_replay_settings), settled
 
     def configurable_fields(self, **fields: Any) -> Any:
         """The same with more fields, wrapped as before."""
-        return _wrapped(super().configurable_fields(**fields), self.reasoning_replay_policy)
+        return _wrapped(super().configurable_fields(**fields), self.reasoning_replay_settings)
 
 
 ReplayingFields.__name__ = RunnableConfigurableFields.__name__  # for people; pickle goes by __qualname__
@@ -53,14 +53,14 @@ ReplayingFields.__name__ = RunnableConfigurableFields.__name__  # for people; pi
 class Factory:
     """A factory of an alternative; what it makes is wrapped."""
 
-    __slots__ = ("make", "policy")
+    __slots__ = ("make", "settings")
 
-    def __init__(self, make: Callable[[], Any], policy: Policy | None) -> None:
+    def __init__(self, make: Callable[[], Any], settings: Settings) -> None:
         self.make = make
-        self.policy = policy
+        self.settings = settings
 
     def __call__(self) -> Any:
-        return _wrapped(self.make(), self.policy)
+        return _wrapped(self.make(), self.settings)
 
 
 def is_model_to_come(runnable: Any) -> bool:
@@ -71,13 +71,14 @@ def is_model_to_come(runnable: Any) -> bool:
     return any(each.__name__ == "_ConfigurableModel" and hasattr(each, "_model") for each in type(runnable).__mro__)
 
 
-def wrap_model_to_come(given: Any, policy: Policy | None) -> Any:
+def wrap_model_to_come(given: Any, settings: Settings) -> Any:
     """A copy whose `_model(config)` gives wrapped models, and which stays so through everything that it queues."""
-    kept = getattr(type(given), "replays", None)
-    if kept is not None and policy in {None, vars(given)[POLICY]}:
+    if getattr(type(given), "replays", None) is None:
+        return _revived(type(given), {**vars(given), SETTINGS: settings})
+    before = vars(given)[SETTINGS]
+    if settings.adds_nothing_to(before):
         return given
-    base = type(given) if kept is None else type(given).__mro__[1]
-    return _revived(base, {**vars(given), POLICY: policy})
+    return _revived(type(given).__mro__[1], {**vars(given), SETTINGS: settings.over(before)})
 
 
 def _revived(base: type, state: dict[str, Any]) -> Any:
@@ -92,10 +93,10 @@ def _replaying(base: type) -> type:
     kind: Any = base
 
     def again(self: Any, made: Any) -> Any:
-        return _revived(base, {**vars(made), POLICY: vars(self)[POLICY]}) if isinstance(made, base) else made
+        return _revived(base, {**vars(made), SETTINGS: vars(self)[SETTINGS]}) if isinstance(made, base) else made
 
     def _model(self: Any, config: RunnableConfig | None = None) -> Any:
-        return _wrapped(kind._model(self, config), vars(self)[POLICY])
+        return _wrapped(kind._model(self, config), vars(self)[SETTINGS])
 
     def with_config(self: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         return again(self, kind.with_config(self, config, **kwargs))

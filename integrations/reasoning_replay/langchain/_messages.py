@@ -238,19 +238,23 @@ def confirm_payload(payload: MutableMapping[str, Any], given: list[BaseMessage])
     planned.plan = confirmed
 
 
-def mark_reply(message: AIMessage, origin: Origin, known: Known | None = None) -> None:
-    """Marks a fresh reply as written by `origin`, if it brought anything of its host's. In place."""
+def mark_reply(message: AIMessage, origin: Origin, known: Known | None = None, after: Plan | None = None) -> None:
+    """Marks a fresh reply as written by `origin`, if it brought anything of its host's. In place.
+
+    `after`, the plan that it answers, is what a store keeps it under for an app that drops its reasoning.
+    """
     kwargs = message.additional_kwargs
     if isinstance(kwargs.get(MARK), Fresh):
         return  # by a wrapped model that this one has handed the call on to: it knows who answered
     kwargs.pop(MARK, None)  # one that came with the reply is somebody else's word
-    if note_reply(message, origin, known):
+    if note_reply(message, origin, known, after):
         kwargs[MARK] = fresh_mark(origin)
 
 
-def note_reply(message: AIMessage, origin: Origin, known: Known | None = None) -> bool:
+def note_reply(message: AIMessage, origin: Origin, known: Known | None = None, after: Plan | None = None) -> bool:
     """Notes in the store what a fresh reply brought of its host's; whether that was anything."""
-    return _capture.note_reply([message.__dict__], origin, _FORM, default_store() if known is None else known)
+    store = default_store() if known is None else known
+    return _capture.note_reply([message.__dict__], origin, _FORM, store, trail=_capture.trail_of(after))
 
 
 def forget_forged(message: AIMessage) -> None:

@@ -18,9 +18,11 @@ except ImportError as error:
         "ReasoningReplayMiddleware needs langchain beside langchain-core: pip install langchain"
     ) from error
 
+from .._known import Known
 from .._policy import Policy
+from ._settings import checked
 from ._withheld import restored, withheld
-from ._wrap import checked, with_reasoning_replay
+from ._wrap import with_reasoning_replay
 
 
 class ReasoningReplayMiddleware(AgentMiddleware[Any, Any]):
@@ -29,12 +31,12 @@ class ReasoningReplayMiddleware(AgentMiddleware[Any, Any]):
     `create_agent(model, tools, middleware=[ReasoningReplayMiddleware()])`. The place in the list does not matter for
     safety: what a middleware after this one (`ModelFallbackMiddleware`, a model chosen by the step) puts in the model's
     place sees no reasoning. Stand last, so that those models are wrapped too and get their own back. A model
-    that is wrapped already keeps its policy unless one is given here.
+    that is wrapped already keeps its policy, and its store, unless one is given here.
     """
 
-    def __init__(self, policy: Policy | None = None) -> None:
+    def __init__(self, policy: Policy | None = None, *, known: Known | None = None) -> None:
         super().__init__()
-        self.policy = checked(policy)
+        self.policy, self.known = checked(policy, known)
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Any]) -> Any:
         return _as_they_were(handler(self._prepared(request)))
@@ -46,7 +48,8 @@ class ReasoningReplayMiddleware(AgentMiddleware[Any, Any]):
 
     def _prepared(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         return request.override(
-            model=with_reasoning_replay(request.model, self.policy), messages=withheld(request.messages)
+            model=with_reasoning_replay(request.model, self.policy, known=self.known),
+            messages=withheld(request.messages),
         )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
-from typing import Any, ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage
@@ -29,18 +29,12 @@ from ._closing import aclosing, closing
 from ._hooks import mixin_of
 from ._messages import FAULTS, author_of, forget_forged, hand_over, mark_reply, plan_messages, without_notes
 from ._planned import Planned, each_running, each_running_later, running
+from ._settings import DEFAULT, Settings
 from ._stream import StreamNotes
 from ._told import tell, tell_run
 from ._withheld import restored
 
 _BARE = "_reasoning_replay_bare"
-
-
-class Settings(NamedTuple):
-    """What a wrapped model was wrapped with."""
-
-    policy: Policy
-    known: Known | None = None
 
 
 class _Call:
@@ -65,6 +59,7 @@ class _Call:
             self.messages = plan_messages(
                 given, target=self.target, request=request, policy=settings.policy, known=settings.known
             )
+        self.after = self.messages.plan  # what is confirmed later, on a class's payload, says less
         if not self.row.safe:
             self.messages[:] = map(without_notes, self.messages)
         self.messages.call = self
@@ -99,7 +94,7 @@ class _Call:
         forget_forged(message)
         origin = self.origin(message)
         if origin is not None:
-            mark_reply(message, origin, self.known)
+            mark_reply(message, origin, self.known, self.after)
         report = self.report()
         if report is not None:
             tell(message, report)
@@ -113,6 +108,7 @@ class _Call:
             report=self.report,
             known=self.known,
             answered=None if by_itself else self.origin,
+            after=self.after,
         )
 
     def _sealed_in_pieces(self) -> bool:
@@ -206,7 +202,7 @@ _METHODS: dict[str, Callable[[Method], Method]] = {
 def _llm_string(inner: Method) -> Method:
     def _get_llm_string(self: Any, stop: list[str] | None = None, **kwargs: Any) -> str:
         """Another key than the bare model's: its cached answers have neither reasoning nor mark."""
-        policy = self._reasoning_replay.policy
+        policy = self._reasoning_replay.chosen()
         target = _target(self, kwargs)
         chosen = (policy.unknown_origin, policy.missing, policy.window, policy.sealed)
         ours = f"reasoning-replay:{target.url}|{target.model}|{chosen}"
@@ -219,8 +215,9 @@ def _counting(inner: Method) -> Method:
     def get_num_tokens_from_messages(self: Any, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> int:
         """Some classes ask their host, so it gets what it would get in a call."""
         settings = self._reasoning_replay
-        raises = settings.policy.missing == "raise"  # there is nothing to raise for: the messages are only counted
-        policy = replace(settings.policy, missing="host") if raises else settings.policy
+        policy = settings.chosen()
+        if policy.missing == "raise":  # there is nothing to raise for: the messages are only counted
+            policy = replace(policy, missing="host")
         counted = wrap_model(self, policy, settings.known)
         call = _Call(counted, list(messages), {}, None, asynchronous=False)
         return cast("int", inner(self, call.messages, *args, **kwargs))
@@ -233,14 +230,17 @@ def _configurable(inner: Method) -> Method:
         """Such a model is built anew for each configuration, and wrapped then."""
         from ._wrap import wrapped_inside  # it imports this module
 
-        return wrapped_inside(inner(self, **kwargs), self._reasoning_replay.policy)
+        return wrapped_inside(inner(self, **kwargs), self._reasoning_replay)
 
     return configurable_fields
 
 
 def _reduce(self: Any) -> tuple[Any, ...]:
-    settings: Settings = self._reasoning_replay
-    return wrap_model, (bare(self), settings.policy, settings.known)
+    return _wrapped_with, (bare(self), self._reasoning_replay)
+
+
+def _wrapped_with(model: BaseChatModel, settings: Settings) -> BaseChatModel:
+    return wrap_model(model, *settings)
 
 
 @lru_cache(maxsize=256)
@@ -257,7 +257,7 @@ def _replaying(kind: type[BaseChatModel]) -> type[BaseChatModel]:
         "__qualname__": kind.__qualname__,
         "__doc__": kind.__doc__,
         "__annotations__": {"_reasoning_replay": Any, _BARE: ClassVar[type]},
-        "_reasoning_replay": PrivateAttr(default_factory=lambda: Settings(Policy())),
+        "_reasoning_replay": PrivateAttr(default_factory=lambda: DEFAULT),
         "__reduce__": _reduce,
         "_get_llm_string": _llm_string(kind._get_llm_string),
         "get_num_tokens_from_messages": _counting(kind.get_num_tokens_from_messages),
@@ -283,27 +283,28 @@ def bare(model: BaseChatModel) -> BaseChatModel:
 
 def wrap_model(model: BaseChatModel, policy: Policy | None = None, known: Known | None = None) -> BaseChatModel:
     """A copy of the model that replays reasoning; the model itself where it does so already in that way."""
-    settings = Settings(policy or Policy(), known)
+    settings = Settings(policy, known)
     if is_wrapped(model):
-        same = policy is None or model._reasoning_replay == settings
-        return model if same else _reclassed(model, type(model), settings)
-    return _reclassed(_with_models_wrapped(model, policy), _replaying(cast("Any", type(model))), settings)
+        before = model._reasoning_replay
+        return model if settings.adds_nothing_to(before) else _reclassed(model, type(model), settings.over(before))
+    inner = _with_models_wrapped(model, settings)
+    return _reclassed(inner, _replaying(cast("Any", type(model))), settings.over(DEFAULT))
 
 
-def _with_models_wrapped(model: BaseChatModel, policy: Policy | None) -> BaseChatModel:
+def _with_models_wrapped(model: BaseChatModel, settings: Settings) -> BaseChatModel:
     """A class that nobody knows may hand its calls on to models that it holds: those are wrapped too, and mark."""
     if row_of(type(model)) is not OTHER:
         return model
-    found = {name: _models_in(value, policy) for name, value in model.__dict__.items()}
+    found = {name: _models_in(value, settings) for name, value in model.__dict__.items()}
     changed = {name: value for name, value in found.items() if value is not model.__dict__[name]}
     return model.model_copy(update=changed) if changed else model
 
 
-def _models_in(value: Any, policy: Policy | None) -> Any:
+def _models_in(value: Any, settings: Settings) -> Any:
     if isinstance(value, BaseChatModel):
-        return wrap_model(value, policy)
+        return wrap_model(value, *settings)
     if isinstance(value, (list, tuple)) and any(isinstance(each, BaseChatModel) for each in value):
-        return type(value)(_models_in(each, policy) for each in value)
+        return type(value)(_models_in(each, settings) for each in value)
     return value
 
 

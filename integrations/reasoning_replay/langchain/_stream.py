@@ -16,6 +16,7 @@ from langchain_core.outputs import ChatGenerationChunk
 from .._faults import fail_closed
 from .._known import Known
 from .._origin import MARK, Origin, from_mark
+from .._plan import Plan
 from .._report import Report
 from ..forms import PSF
 from ..forms._chat_stream import ChatStream
@@ -45,6 +46,7 @@ class StreamNotes:
         report: Callable[[], Report | None] = lambda: None,
         known: Known | None = None,
         answered: Callable[[AIMessage], Origin | None] | None = None,
+        after: Plan | None = None,
     ) -> None:
         """Starts a stream.
 
@@ -54,6 +56,7 @@ class StreamNotes:
             report: asked for what is told on the chunk that ends the reply.
             known: the store that notes the payloads.
             answered: asked for the origin once the reply is whole.
+            after: the plan that the reply answers; a store keeps the whole reply under it.
         """
         self._origin = origin
         self._host = "custom:unpredicted" if origin is None else origin.host
@@ -61,6 +64,7 @@ class StreamNotes:
         self._later = later or origin is None
         self._known = known
         self._answered = answered
+        self._after = after
         self._chunks: list[AIMessageChunk] = []
         self._raw: ChatStream | None = None
         self._front = ""
@@ -134,8 +138,11 @@ class StreamNotes:
             last = ChatGenerationChunk(message=message)
         if self._marked and self._origin is not None:
             origin = self._origin
-            fail_closed(self._host, lambda: note_reply(_sum(self._chunks), origin, self._known), lambda: False)
+            fail_closed(self._host, self._noted(origin), lambda: False)
         return last
+
+    def _noted(self, origin: Origin) -> Callable[[], bool]:
+        return lambda: note_reply(_sum(self._chunks), origin, self._known, self._after)
 
 
 def _fields(message: AIMessageChunk) -> Mapping[str, Any]:

@@ -29,9 +29,9 @@ from ..forms._langchain_blocks import WIRE
 from ._classes import Target, request_of, row_of, target_of
 from ._messages import NOTES, author_of, is_marked, mark_reply, origin_of, plan_messages, strip_message
 from ._model import is_wrapped
+from ._settings import checked
 from ._stream import DELTA, StreamNotes
 from ._told import from_cache
-from ._wrap import checked
 
 _log = logging.getLogger("reasoning_replay")
 
@@ -108,8 +108,7 @@ class ReplayTransformer(Runnable[Any, Any]):
         known: Known | None = None,
     ) -> None:
         self.name = type(self).__name__
-        self._policy = checked(policy)
-        self._known = known
+        self._policy, self._known = checked(policy, known)
         self._waiting: deque[tuple[int, str, int]] = deque(maxlen=WAITING)
         self._captured = False
         self._passes = is_wrapped(model_or_host)

@@ -25,9 +25,11 @@ from langchain_core.runnables.base import RunnableBindingBase, RunnableEachBase
 from langchain_core.runnables.configurable import RunnableConfigurableAlternatives, RunnableConfigurableFields
 from langchain_core.runnables.history import RunnableWithMessageHistory
 
-from .._policy import BadPolicy, Policy
+from .._known import Known
+from .._policy import Policy
 from ._configurable import Factory, ReplayingFields, is_model_to_come, wrap_model_to_come
 from ._model import wrap_model
+from ._settings import DEFAULT, Settings, checked
 
 R = TypeVar("R")
 
@@ -49,7 +51,7 @@ What a binding hands to its model (`kwargs`: tools, which are Runnables too) is 
 """
 
 
-def with_reasoning_replay(runnable: R, policy: Policy | None = None) -> R:
+def with_reasoning_replay(runnable: R, policy: Policy | None = None, *, known: Known | None = None) -> R:
     """A copy in which every chat model gets its own earlier reasoning back, and no other host's.
 
     Args:
@@ -57,48 +59,40 @@ def with_reasoning_replay(runnable: R, policy: Policy | None = None) -> R:
             `with_retry`, `with_config`, `configurable_fields`, `configurable_alternatives`, a chain, a branch,
             `RunnableWithMessageHistory`, `init_chat_model(configurable_fields=...)`.
         policy: what you choose where a host leaves a choice. None leaves a model that is wrapped already as it is.
+        known: a store (`MemoryStore`, `SQLiteStore`, `RedisStore`) that notes who wrote what, and keeps each reply's
+            reasoning for an app that builds its history anew from content and tool calls. None: the process's own.
 
     Raises:
-        TypeError: there is no chat model in it, or none that can be reached (a function hides what it calls).
+        TypeError: there is no chat model in it, or none that can be reached (a function hides what it calls); or
+            `known` is no store.
         BadPolicy: not a `Policy`.
     """
-    search = _Search(checked(policy))
+    search = _Search(checked(policy, known))
     found = search.wrapped(runnable)
     if search.models == 0:
         raise TypeError(_nothing_found(runnable))
     return found  # type: ignore[no-any-return]
 
 
-def checked(policy: Policy | None) -> Policy | None:
-    """The policy, if it is one.
-
-    Raises:
-        BadPolicy: it is not.
-    """
-    if policy is not None and not isinstance(policy, Policy):
-        raise BadPolicy(f"policy: a {type(policy).__name__}; allowed: a Policy, or None")
-    return policy
-
-
-def wrapped_inside(runnable: R, policy: Policy | None) -> R:
+def wrapped_inside(runnable: R, settings: Settings) -> R:
     """`with_reasoning_replay` for what a framework built just now: the very same object where there is no model."""
-    return _Search(policy).wrapped(runnable)  # type: ignore[no-any-return]
+    return _Search(settings).wrapped(runnable)  # type: ignore[no-any-return]
 
 
 class _Search:
     """One walk through a Runnable. Mutable: it counts the models that it meets."""
 
-    def __init__(self, policy: Policy | None) -> None:
-        self.policy = policy
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
         self.models = 0
 
     def wrapped(self, runnable: Any) -> Any:
         if isinstance(runnable, BaseChatModel):
             self.models += 1
-            return wrap_model(runnable, self.policy)
+            return wrap_model(runnable, *self.settings)
         if is_model_to_come(runnable):
             self.models += 1
-            return wrap_model_to_come(runnable, self.policy)
+            return wrap_model_to_come(runnable, self.settings)
         if hasattr(type(runnable), "beside_wrapped"):  # a ReplayTransformer, whose module needs this one
             return runnable.beside_wrapped()
         beside = next((wrap for kind, wrap in BESIDE if isinstance(runnable, kind)), _Search._by_parts)
@@ -126,13 +120,17 @@ class _Search:
 
     def _fields(self, runnable: Any) -> Any:
         """Its model is built anew, from its class, for every configuration: the copy wraps it then."""
-        before = self.models
+        models = self.models
         made = self._by_parts(runnable)
-        if self.models == before:
+        if self.models == models:
             return runnable
-        if isinstance(runnable, ReplayingFields) and self.policy in {None, runnable.reasoning_replay_policy}:
-            return made
-        state = {**vars(made), "reasoning_replay_policy": self.policy or _policy_of(made.default)}
+        if isinstance(runnable, ReplayingFields):
+            before = runnable.reasoning_replay_settings
+            if self.settings.adds_nothing_to(before):
+                return made
+        else:
+            before = _settings_of(made.default)
+        state = {**vars(made), "reasoning_replay_settings": self.settings.over(before)}
         return ReplayingFields.model_construct(_fields_set={*made.model_fields_set}, **state)
 
     def _alternatives(self, runnable: Any) -> Any:
@@ -149,11 +147,10 @@ class _Search:
 
     def _factory(self, given: Any) -> Any:
         self.models += 1  # perhaps: nobody knows before it is called
-        if isinstance(given, Factory):
-            if self.policy in {None, given.policy}:
-                return given
-            given = given.make
-        return Factory(given, self.policy)
+        if not isinstance(given, Factory):
+            return Factory(given, self.settings)
+        same = self.settings.adds_nothing_to(given.settings)
+        return given if same else Factory(given.make, self.settings.over(given.settings))
 
     def _history(self, runnable: Any) -> Any:
         """It keeps its Runnable in two functions that give it back; both are replaced by functions of the same kind."""
@@ -178,9 +175,9 @@ BESIDE: tuple[tuple[type[Any], Callable[[_Search, Any], Any]], ...] = (
 )
 
 
-def _policy_of(default: Any) -> Policy:
+def _settings_of(default: Any) -> Settings:
     """What a wrapped model was wrapped with; what is built from its class must have it too."""
-    return default._reasoning_replay.policy if isinstance(default, BaseChatModel) else Policy()
+    return default._reasoning_replay if isinstance(default, BaseChatModel) else DEFAULT
 
 
 def _giving(runnable: Any, name: str) -> Callable[[Any], Any]:

@@ -1,0 +1,59 @@
+"""What a caller asks of the models that are wrapped: a policy, and the store that knows and keeps replies.
+
+It goes with a model through everything that LangChain builds of it. Configuration only: nothing of a conversation.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from .._known import Known
+from .._policy import BadPolicy, Policy
+
+
+class Settings(NamedTuple):
+    """What is asked; None: a model that is wrapped already keeps what it has."""
+
+    policy: Policy | None = None
+    known: Known | None = None
+
+    def over(self, before: Settings) -> Settings:
+        """These settings where something is said, else those."""
+        return Settings(
+            before.policy if self.policy is None else self.policy, before.known if self.known is None else self.known
+        )
+
+    def adds_nothing_to(self, before: Settings) -> bool:
+        """Whether a model with those settings can stay as it is."""
+        return self.over(before) == before
+
+    def chosen(self) -> Policy:
+        """The policy; the default one where nothing is said."""
+        return Policy() if self.policy is None else self.policy
+
+    def __deepcopy__(self, memo: object) -> Settings:
+        """A store is shared by the copies of a model, as a policy is."""
+        return self
+
+    def __repr__(self) -> str:
+        return f"<settings: {self.policy!r}>"
+
+
+DEFAULT = Settings(Policy())
+
+
+def checked(policy: Any, known: Any = None) -> Settings:
+    """The settings that a caller gave.
+
+    Raises:
+        BadPolicy: not a `Policy`.
+        TypeError: not a store.
+    """
+    if policy is not None and not isinstance(policy, Policy):
+        raise BadPolicy(f"policy: a {type(policy).__name__}; allowed: a Policy, or None")
+    if known is not None and not all(callable(getattr(known, name, None)) for name in ("note", "origins")):
+        raise TypeError(
+            f"known: a {type(known).__name__}; allowed: a store (MemoryStore, SQLiteStore, RedisStore), "
+            "a tenant's part of one (store.of(tenant)), or None"
+        )
+    return Settings(policy, known)
