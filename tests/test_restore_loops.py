@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import test_forms_properties as native
-from reasoning_replay import capture, prepare
+from reasoning_replay import Origin, capture, prepare
 from reasoning_replay.forms import form_of
 from reasoning_replay.stores import MemoryStore
 from recall_cases import NOTHING, TARGETS, results, seen, unmarked, with_arguments
@@ -84,7 +84,39 @@ def test_a_client_that_drops_all_reasoning_gets_the_same_bytes_to_the_host(form,
     assert wire(planned(form, target, kept, MemoryStore())) == wire(planned(form, target, left, known))
 
 
-MILD = ["keys_turned_around", "arguments_written_anew", "ids_renamed", "cache_points", "texts_cut", "texts_joined"]
+CLAUDE = Origin("api.anthropic.com", dialect="anthropic", model="claude-opus-4-6")
+CALL = {"id": "toolu_1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+THOUGHT = {"type": "thinking", "thinking": "T", "signature": "s"}
+
+
+def sent_to_claude(rows, known):
+    request = {"tools": [{"name": "look"}], "thinking": {"type": "adaptive"}}
+    target = {"host": "api.anthropic.com", "model": "claude-opus-4-6", "dialect": "anthropic", "form": "litellm"}
+    return prepare(rows, request=request, known=known, **target)
+
+
+@pytest.mark.parametrize(("echoed", "restored"), [("T", True), ("T and more", False), (" ", True)])
+def test_a_client_that_echoes_the_text_of_a_signed_block_gets_the_block_back(echoed, restored):
+    known = MemoryStore().of("one")
+    asked = [{"role": "user", "content": "go"}]
+    plan = sent_to_claude(asked, known)
+    said = {"role": "assistant", "content": "", "tool_calls": [CALL]}
+    reply = {**said, "reasoning_content": "T", "thinking_blocks": [THOUGHT]}
+    capture(reply, CLAUDE, form="litellm", known=known, after=plan)
+    answer = {"role": "tool", "tool_call_id": "toolu_1", "content": "rain"}
+    plan = sent_to_claude([*asked, {**said, "reasoning_content": echoed}, answer], known)
+    assert ([THOUGHT] if restored else None) == plan.messages[1].get("thinking_blocks")
+    assert restored == ("restored" in {row.reason for row in plan.report.rows})
+
+
+def test_a_reply_that_brought_nothing_has_nothing_back_and_is_no_restored_one():
+    known = MemoryStore().of("one", session="s")
+    asked = [{"role": "user", "content": "go"}]
+    said = {"role": "assistant", "content": "", "tool_calls": [CALL]}
+    capture(said, CLAUDE, form="litellm", known=known, after=sent_to_claude(asked, known))
+    answer = {"role": "tool", "tool_call_id": "toolu_1", "content": "rain"}
+    plan = sent_to_claude([{"role": "user", "content": "another past"}, said, answer], known)
+    assert "restored" not in {row.reason for row in plan.report.rows}
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -90,7 +90,8 @@ def recall(
     found = memory.get([*known, *(key for each in asked for key in each.keys)]) if known or asked else {}
     origins = {name: marks for name, key in zip(payloads, known, strict=True) if (marks := _origins(found.get(key)))}
     laid = {each.said.start: run for each in asked if (run := _laid(each, found, rows, form)) is not None}
-    missed = frozenset(row for each in asked if each.said.start not in laid for row in _rows(each.said))
+    lacking = (each.said for each in asked if each.said.bare and each.said.start not in laid)
+    missed = frozenset(row for said in lacking for row in _rows(said))
     if not laid:
         return Recalled(messages, rows, trail, None, frozenset(), missed, origins)
     return _put_back(messages, rows, form, laid, {each.said.start: each.said.end for each in asked}, missed)._replace(
@@ -107,12 +108,14 @@ def _asked(said: Sequence[Said], session: str | None) -> tuple[list[_Asked], byt
     trail = _START
     for each in said:
         trail = _after(trail, each.text)
-        if each.reply and (each.bare or session is not None):
+        if each.reply and (each.bare or each.thin or session is not None):
             replies.append(_Asked(each, _keys(trail, each, session)))
     often = Counter(key for each in replies for key in each.keys)
     # Ids that begin anew in each reply name none of them.
     once = [
-        each._replace(keys=tuple(key for key in each.keys if often[key] == 1)) for each in replies if each.said.bare
+        each._replace(keys=tuple(key for key in each.keys if often[key] == 1))
+        for each in replies
+        if each.said.bare or each.said.thin
     ]
     return once, trail
 
@@ -143,8 +146,10 @@ def _laid(
     for key in asked.keys:
         kept = _one_of([_Kept.read(value) for value in found.get(key, ())], asked.said.calls)
         if kept is not None:
-            run = form.recall.lay(rows[asked.said.start : asked.said.end], kept.reasoning)
-            return [form.mark(row, to_mark(kept.origin)) for row in run]
+            given = rows[asked.said.start : asked.said.end]
+            run = form.recall.lay(given, kept.reasoning)
+            if len(run) != len(given) or any(new is not old for new, old in zip(run, given, strict=True)):
+                return [form.mark(row, to_mark(kept.origin)) for row in run]
     return None
 
 
