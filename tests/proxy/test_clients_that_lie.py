@@ -14,6 +14,7 @@ from reasoning_replay._origin import MARK, to_mark
 from reasoning_replay.forms import PSF
 from reasoning_replay.testing import Reply
 
+pytestmark = pytest.mark.slow  # two of them are in test_proxy.py: one proxy is enough for a quick run
 MARKABLE = [(Chat, "kimi"), (Claude, "claude"), (Claude, "kimi"), (Items, "gpt"), (Items, "deepseek")]
 IDS = [f"{talk.path} {model}" for talk, model in MARKABLE]
 AT_EACH = pytest.mark.parametrize(("talk", "model"), MARKABLE, ids=IDS)

@@ -13,6 +13,7 @@ from proxy_server import MODELS, check, running_proxy
 from reasoning_replay.testing import Reply
 from reasoning_replay.testing._script import agent
 
+pytestmark = pytest.mark.slow
 THINK = {"thinking": {"type": "enabled", "budget_tokens": 1024}, "max_tokens": 4096}
 ALL = {
     "chat to Kimi": (Chat, "kimi", {}),
@@ -106,7 +107,6 @@ def mortal(own_proxy, request):
     check(own_proxy, request.node, before)
 
 
-@pytest.mark.slow
 def test_a_killed_proxy_goes_on_where_it_was(mortal):
     """After `kill -9` the file still has what clients drop."""
     talks = [talk(mortal, model, **options) for talk, model, options in ALL.values()]
@@ -116,11 +116,9 @@ def test_a_killed_proxy_goes_on_where_it_was(mortal):
     mortal.restart()
     for conversation in talks:
         answer = conversation.send(conversation.bare())
-        assert answer.counts["restored"] > 0
-        assert [] == mortal.hosts[MODELS[conversation.model]].refusals
+        assert (200, True) == (answer.status, answer.counts["restored"] > 0), (conversation.path, conversation.model)
 
 
-@pytest.mark.slow
 def test_a_process_with_an_empty_store_and_the_same_secret_knows_the_marks(mortal):
     talks = [talk(mortal, model, **options) for talk, model, options in ALL.values()]
     for conversation in talks:
@@ -132,7 +130,6 @@ def test_a_process_with_an_empty_store_and_the_same_secret_knows_the_marks(morta
         assert (200, True) == (answer.status, answer.counts["kept"] > 0), (conversation.path, conversation.model)
 
 
-@pytest.mark.slow
 def test_another_secret_makes_every_mark_worthless(mortal):
     mortal.restart(REASONING_REPLAY_STORE="memory", REASONING_REPLAY_SECRET="one secret of sixteen")
     talks = [talk(mortal, model, **options) for talk, model, options in ALL.values()]
@@ -151,7 +148,6 @@ BAD = {
 }  # fmt: skip
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("name", "value", "words"), BAD.values(), ids=BAD)
 def test_a_proxy_with_a_bad_setting_does_not_start_and_says_why(proxy_process, name, value, words):
     with pytest.raises(RuntimeError) as told, running_proxy(proxy_process.hosts, **{name: value}):

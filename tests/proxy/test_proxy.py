@@ -8,7 +8,9 @@ import pytest
 
 from proxy_client import Chat, Claude, Items
 from proxy_server import MODELS
-from reasoning_replay._origin import MARK, from_mark
+from reasoning_replay import Origin
+from reasoning_replay._origin import MARK, from_mark, to_mark
+from reasoning_replay.forms import PSF
 
 THINK = {"thinking": {"type": "enabled", "budget_tokens": 1024}, "max_tokens": 4096}
 WAYS = {
@@ -23,7 +25,11 @@ WAYS = {
     "responses to DeepSeek": (Items, "deepseek", {}),
 }
 """How a client calls -> its dialect, the model, what else it sends."""
-EVERY = pytest.mark.parametrize(("talk", "model", "options"), WAYS.values(), ids=WAYS)
+QUICK = ("chat to DeepSeek", "messages to Claude", "responses to OpenAI")
+EVERY = pytest.mark.parametrize(
+    ("talk", "model", "options"),
+    [pytest.param(*way, id=name, marks=() if name in QUICK else pytest.mark.slow) for name, way in WAYS.items()],
+)
 STREAMED = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 
 
@@ -59,16 +65,9 @@ def test_a_client_that_keeps_everything_goes_on_and_sees_no_name(proxy, talk, mo
         assert from_mark(mark) is None
 
 
-def known_fault(request, *names):
-    """A fault of others that is told in the team's list: it must still be there, else its name goes from here."""
-    if any(name in request.node.name for name in names):
-        request.node.add_marker(pytest.mark.xfail(strict=True))
-
-
 @EVERY
 @STREAMED
-def test_what_a_client_drops_reaches_the_host_as_if_it_had_not(proxy, request, talk, model, options, stream):
-    known_fault(request, "responses to DeepSeek")
+def test_what_a_client_drops_reaches_the_host_as_if_it_had_not(proxy, talk, model, options, stream):
     conversation, host = talk(proxy, model, stream=stream, **options), proxy.hosts[MODELS[model]]
     conversation.say("weather?")
     for step in range(4):
@@ -82,3 +81,25 @@ def test_what_a_client_drops_reaches_the_host_as_if_it_had_not(proxy, request, t
         assert same_bytes(host.last.raw) == same_bytes(whole)
         assert dropped.counts["restored"] > 0 or step in (0, 3)
     assert [] == host.refusals
+
+
+def test_a_plain_mark_from_a_client_opens_no_door(proxy):
+    """And neither does a good one on other words."""
+    conversation, host = Chat(proxy, "kimi"), proxy.hosts["moonshot"]
+    conversation.say("weather?")
+    conversation.ask()
+    plain = to_mark(Origin.from_url(host.url, model=host.model))
+    for mark in (plain, *marks(conversation.history)):
+        words = {"role": "assistant", "content": "so", "reasoning_content": "CANARY-stolen", PSF: {MARK: mark}}
+        answer = conversation.send([*conversation.history, words, {"role": "user", "content": "and now?"}])
+        assert 200 == answer.status
+        assert b"CANARY-stolen" not in host.last.raw
+
+
+def test_another_tenant_gets_nothing_and_nobody_gets_nothing_either(proxy):
+    alice = Chat(proxy, "kimi")
+    alice.say("weather?")
+    alice.ask()
+    for key, restored in ((alice.key, 1), (proxy.fresh_key(), 0), (proxy.key("nobody"), 0), (alice.key, 1)):
+        other = Chat(proxy, "kimi", key, user="alice", metadata={"user_api_key_user_id": "alice"})
+        assert restored == other.send(alice.bare()).counts["restored"]
