@@ -59,6 +59,7 @@ def sealed(**more):
 
 
 ITEMS = {"fields": ["content.item"], "own_taken": True, "needed_in_turn": False, "needed_in_earlier_turns": False, "seal_checked": True}  # fmt: skip
+PLAIN_ITEMS = {**ITEMS, "seal_checked": None}
 SIGNED_CALLS = {
     "own_taken": True, "needed_in_turn": True, "needed_in_earlier_steps": True, "needed_in_earlier_turns": False,
     "placeholder": "skip_thought_signature_validator", "placeholder_taken": True, "seal_checked": True,
@@ -91,6 +92,9 @@ EXPECTED = {
     "azure-responses": ITEMS,
     "xai-responses": ITEMS,
     # The first call of each step of the running turn; the vendor's sentinel stands in.
+    # Open servers: plain items, nothing is sealed, nothing is demanded.
+    "vllm-responses": PLAIN_ITEMS,
+    "llamacpp-responses": PLAIN_ITEMS,
     "gemini": SIGNED_CALLS,
     "vertex": SIGNED_CALLS,
     "unknown": not_demanded("reasoning_content"),

@@ -163,7 +163,8 @@ def _kinds(case: Case) -> Refused | None:
     for row, part in case.parts():
         if part.redacted and "redacted" in rule.refuses:
             return Refused("refused", row, part.carrier)
-        if part.kind != "text" and rule.signature == "forbidden" and "refused" in case.means:
+        seals = part.kind != "text" and part.carrier not in NAMES
+        if seals and rule.signature == "forbidden" and "refused" in case.means:
             return Refused("refused", row, part.carrier)
         if rule.signature == "required" and part.kind == "text" and part.carrier in ENTRIES:
             return Refused("hollow" if part.value == "empty" else "unsigned", row, part.carrier)
