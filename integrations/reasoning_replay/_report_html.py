@@ -31,7 +31,7 @@ LOOK: dict[str, tuple[str, str]] = {
 
 # Guesses, settled by looking: the width of a timeline that fits into a notebook, in letters of 10 px;
 # how many alike make a run; the newest columns that are shown.
-ACROSS, RUN, SHOWN = 141, 3, 240
+ACROSS, RUN, SHOWN = 117, 3, 240
 
 STYLE = (
     ".rr-report{font:13px/1.45 system-ui,sans-serif;color:inherit;max-width:76em;--rr:128,128,128}"
@@ -54,7 +54,7 @@ STYLE = (
     ".rr-report b.rr-drop{border-style:dashed}"
     ".rr-report b.rr-faint{opacity:.45}"
     "@media(prefers-color-scheme:dark){.rr-report b{background:rgba(var(--rr),.32)}}"
-    "@media print{.rr-report .rr-time{overflow:visible;max-height:none}.rr-report .rr-t{break-inside:avoid}}"
+    "@media print{.rr-report .rr-time{overflow:visible;max-height:none}.rr-report .rr-t{break-inside:avoid;zoom:.85}}"
     + "".join(f".rr-report b.rr-{action}{{--rr:{hue}}}" for action, (hue, _) in LOOK.items())
 )
 
