@@ -1064,6 +1064,7 @@ WORDS = [
     ("chatgpt", 400, "code: invalid_encrypted_content", "sealed"),
     ("chatgpt", 404, "Item with id 'rs_0' not found.", "lost"),
     ("vllm", 400, "Encrypted content is not supported.", "refused"),
+    ("llamacpp", 400, "item['content'] is not an array", "refused"),
     ("bedrock", 400, "User messages cannot contain reasoning content. Please remove the reasoning content and try again.", "refused"),
     ("bedrock", 400, "This model doesn't support the reasoningContent.reasoningText.signature field. Remove reasoningContent.reasoningText.signature and try again.", "refused"),
     ("bedrock", 400, "The model returned the following errors: messages.369.content.0.thinking.signature: Field required", "sealed"),
