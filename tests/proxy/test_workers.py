@@ -11,13 +11,13 @@ import pytest
 from proxy_client import Chat
 from proxy_server import check, running_proxy
 from reasoning_replay.testing import StrictHost
-from redis_server import needs_redis_server
+from redis_server import needs_redis_server, redis_server  # noqa: F401 - a fixture
 
 pytestmark = [pytest.mark.slow, needs_redis_server]
 
 
 @pytest.fixture(scope="module")
-def workers(redis_server):
+def workers(redis_server):  # noqa: F811
     hosts = {name: StrictHost(name).start() for name in ("moonshot", "groq")}
     replica = StrictHost("moonshot").start()
     aliases = {name: to for host in (*hosts.values(), replica) for name, to in host.alias.items()}

@@ -40,6 +40,8 @@ _log = logging.getLogger("reasoning_replay")
 
 _noted: ContextVar[Mapping[str, Any]] = ContextVar("reasoning_replay_noted", default=MappingProxyType({}))
 """LiteLLM's notes of the request that is served: where a call has failed, it hands them to nobody any more."""
+_opened: ContextVar[tuple[tuple[str, list[Any]], ...]] = ContextVar("reasoning_replay_opened", default=())
+"""Key and messages of the request whose marks were opened: opened again, all of them would be nothing."""
 _FORMS = {"messages": "litellm", "input": "responses"}
 """Key of the history in a request → the form that it is written in, but for the messages API."""
 _ROWS = ("messages", "input", "contents")
@@ -72,7 +74,11 @@ class ProxyReplay(ReasoningReplay):
         self, user_api_key_dict: Any, cache: Any, data: dict[str, Any], call_type: str
     ) -> None:
         """Finds the tenant of a request and opens its marks, in the request itself."""
+        done = _opened.get()
+        if any(data.get(key) is rows for key, rows in done):
+            return  # LiteLLM lists a callback twice after it has read its configuration again
         asking.set(None)
+        _opened.set(())
         _noted.set(details_of(data.get("litellm_logging_obj")))
         fail_closed("litellm", lambda: self._arrives(user_api_key_dict, data, call_type), lambda: _bare(data))
 
@@ -141,6 +147,7 @@ def _by_nobody(fields: dict[str, Any], key: str) -> dict[str, Any]:
 def _put(data: dict[str, Any], key: str, rows: list[Any]) -> None:
     """Puts messages in the place of a request's; LiteLLM has noted them for its callbacks already."""
     data[key] = rows
+    _opened.set((*_opened.get(), (key, rows)))
     logging_obj: Any = data.get("litellm_logging_obj")
     if hasattr(logging_obj, "update_messages"):
         logging_obj.update_messages(rows)
