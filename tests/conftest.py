@@ -15,6 +15,8 @@ os.environ["LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS"] = "True"  # and a list of hea
 
 import pytest
 
+from sampled import thin
+
 if find_spec("hypothesis") is not None:
     import hypothesis  # noqa: F401 - late, in the middle of a run, its plugin has broken CPython 3.11.7's ast.parse
 
@@ -31,6 +33,11 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "dials_out(reason): this test tries an address beyond loopback on purpose")
     if not HAS_HOSTS:
         config.addinivalue_line("markers", "leaks(reason): see reasoning_replay.testing.plugin")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    thin(items)  # before -m chooses
 
 
 # The loopback guard ---------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from functools import cache
 from importlib.util import find_spec
 
 import pytest
@@ -24,6 +25,7 @@ print(json.dumps({{"modules": sorted(sys.modules), "rules": [path for path in op
 """
 
 
+@cache
 def fresh(body: str) -> dict[str, list[str]]:
     run = subprocess.run(
         [sys.executable, "-I", "-c", LOOK.format(body=body)],
@@ -51,6 +53,8 @@ def test_our_own_modules_are_the_smaller_part_of_the_import():
         parts.append(
             sum(int(own) for own, _, name in times if name.split(".")[0] in {"reasoning_replay", "idna"}) / whole
         )
+        if parts[-1] < 0.45:  # one quiet moment is enough
+            break
     assert min(parts) < 0.45, parts
 
 

@@ -39,7 +39,7 @@ from strategies import (
 )
 
 settings.register_profile(
-    "default", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
+    "default", max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
 )
 settings.register_profile("full", settings.get_profile("default"), max_examples=600, derandomize=False)
 settings.load_profile("full" if os.environ.get("REASONING_REPLAY_FULL") == "1" else "default")

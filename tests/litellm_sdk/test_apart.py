@@ -44,7 +44,7 @@ def _check(hosts, conversations):
     assert [] == [text for host in hosts for text in host.refusals]
 
 
-@pytest.mark.parametrize("mode", ["sync", "stream"])
+@pytest.mark.parametrize("mode", ["sync", pytest.param("stream", marks=pytest.mark.slow)])
 def test_sixty_four_conversations_over_threads(mode, strict_hosts, install):
     hosts = [strict_hosts(kind, script=_same_words) for kind in ("deepseek", "moonshot")]
     install(*hosts)
@@ -60,7 +60,7 @@ def test_sixty_four_conversations_over_threads(mode, strict_hosts, install):
         _check(hosts, [task.result() for task in tasks])
 
 
-@pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+@pytest.mark.parametrize("stream", [pytest.param(False, marks=pytest.mark.slow), True], ids=["whole", "stream"])
 def test_sixty_four_conversations_over_tasks(stream, strict_hosts, install):
     hosts = [strict_hosts(kind, script=_same_words) for kind in ("deepseek", "moonshot")]
     install(*hosts)

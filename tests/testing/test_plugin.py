@@ -1,5 +1,6 @@
 """The fixtures in a run of their own: a broken promise fails the test that broke it."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -69,7 +70,7 @@ def test_passes():
 PACKAGE = Path(__file__).parents[2] / "integrations"
 
 
-def run(folder, tests, *options):
+def run(folder, tests, *options, paths=()):
     (folder / "test_it.py").write_text(tests)
     command = [
         sys.executable,
@@ -85,7 +86,7 @@ def run(folder, tests, *options):
         *options,
         str(folder),
     ]
-    env = {"PYTHONPATH": str(PACKAGE), "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
+    env = {"PYTHONPATH": os.pathsep.join(map(str, (PACKAGE, *paths))), "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
     out = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=120).stdout
     return out, {name: word for word, name in re.findall(r"^(PASSED|FAILED|ERROR) \S+::(\w+)", out, re.MULTILINE)}
 
@@ -110,8 +111,9 @@ def test_the_fixtures_fail_a_test_whose_wire_is_not_as_it_should_be(tmp_path):
 
 
 def test_the_checks_of_our_own_suite_fail_the_test_that_breaks_them(tmp_path):
-    shutil.copy(Path(__file__).parents[1] / "conftest.py", tmp_path)
-    out, seen = run(tmp_path, OUR_TESTS)
+    ours = Path(__file__).parents[1]
+    shutil.copy(ours / "conftest.py", tmp_path)
+    out, seen = run(tmp_path, OUR_TESTS, paths=[ours])  # what conftest.py imports
 
     assert {
         "test_logs_reasoning": "ERROR",
