@@ -224,6 +224,30 @@ def test_killed_in_the_middle_of_writes_it_has_all_that_was_acknowledged(tmp_pat
     check(path)
 
 
+def test_a_fork_does_not_wait_for_ever_and_the_child_leaves_the_parents_connection_alone(tmp_path):
+    code = """
+import os, sys, threading
+from reasoning_replay.stores import SQLiteStore, _guard, _sqlite
+_guard.PATIENCE = 20.0
+store, begun, over = SQLiteStore(sys.argv[1]), threading.Event(), threading.Event()
+store.add([(b"r", b"x")])
+store._guard.later(lambda: begun.set() or over.wait())
+begun.wait()
+child = os.fork()
+if child == 0:
+    assert store.get([b"r"]) == {b"r": (b"x",)}
+    store.add([(b"child", b"x")])
+    os._exit(10 + len(_sqlite._LEFT))
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 11
+over.set()
+store.add([(b"parent", b"x")])
+print(len(store.get([b"r", b"child", b"parent"])))
+"""
+    command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", code, str(tmp_path / "s.db")]
+    assert "3\n" == subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    check(tmp_path / "s.db")
+
+
 def can_mount(folder: Path, size: str) -> bool:
     command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
     return os.geteuid() == 0 and subprocess.run(command, capture_output=True, check=False).returncode == 0
