@@ -254,3 +254,17 @@ def test_a_text_that_came_without_a_seal_is_left_as_the_client_has_it():
     recall = recall_of("litellm")
     row = {"role": "assistant", "content": "hi", "reasoning": "T"}
     assert [row] == recall.lay([row], recall.lift([{"role": "assistant", "content": "hi", "reasoning_content": "T"}]))
+
+
+@pytest.mark.parametrize("form", ["chat", "litellm", "ollama"])
+@FEWER
+@given(data=st.data())
+def test_the_short_cut_for_usual_messages_tells_what_the_long_way_tells(form, data):
+    rows = data.draw(histories(form))
+    for name in data.draw(st.lists(st.sampled_from(sorted(NOTHING)), max_size=3)):
+        rows = NOTHING[name](form, rows, data.draw)
+    odd = [
+        row | {"audio": {"expires_at": 1}} for row in rows
+    ]  # a key that makes every message unusual, and says nothing
+    said = recall_of(form).said
+    assert said(rows) == said(odd)

@@ -48,10 +48,10 @@ def said(view: View, messages: Messages) -> list[Said]:
         given: Any = message.get("content")
         content = _one_text(given) if given.__class__ is list else given
         if role == "assistant":
-            text, ids, bare = _usual_reply(message, content) or _reply(view, message, given)
+            text, ids, bare, thin = _usual_reply(message, content) or _reply(view, message, given)
             if ids:
                 calls.add(ids)
-            out.append(Said(at, at + 1, True, text, ids if all(ids) else (), bare, not bare and is_thin(message)))
+            out.append(Said(at, at + 1, True, text, ids if all(ids) else (), bare, thin))
             continue
         who = f"tool,{_answered(message, calls)}" if role == "tool" else _ROLES.get(str(role), str(role))
         if content.__class__ is str and content != "" and (len(message) == 2 or role == "tool"):
@@ -74,8 +74,12 @@ def _one_text(content: list[Any]) -> Any:
 _SEALS = frozenset(EXTRAS)
 
 
-def _usual_reply(message: Mapping[str, Any], content: Any) -> tuple[str, tuple[str, ...], bool] | None:
-    """Text, ids and bareness of a message that is a text, or calls of the usual three keys, or both; else None.
+_Told = tuple[str, tuple[str, ...], bool, bool]
+"""Text and ids of a reply, and whether it is bare, or thin."""
+
+
+def _usual_reply(message: Mapping[str, Any], content: Any) -> _Told | None:
+    """What is told of a message that is a text, or calls of the usual three keys, or both; None for another.
 
     What it gives is what `_reply` would: it is there for the speed of long histories.
     """
@@ -96,7 +100,12 @@ def _usual_reply(message: Mapping[str, Any], content: Any) -> tuple[str, tuple[s
             text = ",".join([text, *map(_usual_call, made)])
         except (KeyError, TypeError, ValueError):
             return None
-    return f"[assistant{text}]", ids, bare
+    return (
+        f"[assistant{text}]",
+        ids,
+        bare,
+        not bare and PSF not in message and message.get("content").__class__ is not list,
+    )
 
 
 def _usual_call(call: Any) -> str:
@@ -176,15 +185,16 @@ def _show_pictures(words: Words, message: Mapping[str, Any]) -> None:
         words.show(shown({"images": pictures}))
 
 
-def _reply(view: View, message: Mapping[str, Any], content: Any) -> tuple[str, tuple[str, ...], bool]:
-    """Text, ids and bareness of an assistant's message."""
+def _reply(view: View, message: Mapping[str, Any], content: Any) -> _Told:
+    """What is told of an assistant's message."""
     words = Words("assistant")
     inline = inline_in(content)
     _say(words, content if inline is None else inline.rest)
     made = message.get("tool_calls")
     ids = _show_calls(words, made) if made else ()
     _show_beside(words, message)
-    return str(words), ids, is_bare(view, message)
+    bare = is_bare(view, message)
+    return str(words), ids, bare, not bare and is_thin(message)
 
 
 _TAG = frozenset("<\n ")
