@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 HERE = Path(__file__).parent
 PACKAGE = HERE.parent / "integrations" / "reasoning_replay"
-QUICK = ("replay", "guards", "sealed", "turns", "origin", "rules", "fallback", "known", "invariants")
+QUICK = ("replay", "guards", "sealed", "turns", "origin", "rules", "fallback", "known", "invariants", "restore")
 
 
 class Mutant(NamedTuple):
@@ -30,6 +30,72 @@ class Mutant(NamedTuple):
 
 
 MUTANTS = (
+    Mutant(
+        "restore: the past does not count",
+        "_restore.py",
+        "return blake2b(trail + text.encode(",
+        "return blake2b(text.encode(",
+    ),
+    Mutant(
+        "restore: of several the first",
+        "_restore.py",
+        "return same[0] if same and _alike(same) and",
+        "return same[0] if same and",
+    ),
+    Mutant(
+        "restore: a session without calls",
+        "_restore.py",
+        "if session is None or not said.calls:",
+        "if session is None:",
+    ),
+    Mutant(
+        "restore: a session without ids",
+        "_restore.py",
+        "json.dumps([session, said.text, said.calls]",
+        "json.dumps([session, said.text]",
+    ),
+    Mutant(
+        "restore: ids that begin anew",
+        "_restore.py",
+        "if often[key] == 1)",
+        "if often[key])",
+    ),
+    Mutant(
+        "restore: that there was none is not kept",
+        "_restore.py",
+        "for key in named if reasoning is None",
+        "for key in () if reasoning is None",
+    ),
+    Mutant(
+        "restore: without a mark",
+        "_restore.py",
+        "return [form.mark(row, to_mark(kept.origin)) for row in run]",
+        "return list(run)",
+    ),
+    Mutant(
+        "restore: another version",
+        "_restore.py",
+        "if origin is None or version != _VERSION else",
+        "if origin is None else",
+    ),
+    Mutant(
+        "restore: the process's own store restores",
+        "_known.py",
+        "return known if known is not default_store() and hasattr",
+        "return known if hasattr",
+    ),
+    Mutant(
+        "restore: a miss is not told",
+        "_decision.py",
+        "if shape.missed:",
+        "if False:",
+    ),
+    Mutant(
+        "restore: told as kept",
+        "_decision.py",
+        'if part.restored and key[0] in ("keep", "rename"):',
+        'if part.restored and key[0] == "drop":',
+    ),
     Mutant(
         "both upstreams unknown at router",
         "_origin.py",

@@ -180,7 +180,7 @@ class _Kept(NamedTuple):
 def _one_of(candidates: Sequence[_Kept | None], calls: tuple[str, ...]) -> _Kept | None:
     """The only candidate; of several the one whose calls have the same ids; else none."""
     there = [each for each in candidates if each is not None]
-    same = there if _alike(there) else [each for each in there if each.calls == calls and calls]
+    same = there if _alike(there) else [each for each in there if each.calls == calls]
     return same[0] if same and _alike(same) and same[0].reasoning is not None else None
 
 
