@@ -548,3 +548,16 @@ def test_a_reply_of_claudes_without_reasoning_is_no_reasoning_for_the_id_that_it
         [*report_of(again).rows],
         [record for record in caplog.records if record.levelname == "WARNING"],
     )
+
+
+@pytest.mark.parametrize("mode", ["invoke", "stream", "astream"])
+def test_a_thinking_chunk_that_a_stream_brought_in_pieces_goes_back_as_the_one_that_it_was(mode, strict_hosts):
+    host = strict_hosts("mistral")
+    model, messages = wrap(chat_openai(host).bind_tools([get_weather]), host), []
+    for _ in range(2):
+        turn(mode, model, messages)
+    said = [request.reply["choices"][0]["message"]["content"] for request in host.requests]
+    thoughts = [content[0] if isinstance(content, list) else None for content in said]
+    sent = [message["content"][0] for message in host.last.messages if message["role"] == "assistant"]
+    assert ([], []) == (host.refusals, host.lost())
+    assert thoughts[: len(sent)] == sent

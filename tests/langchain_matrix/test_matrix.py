@@ -123,7 +123,7 @@ def test_every_configuration_gets_its_own_back_in_every_other_way_to_call_it(way
 
 
 KNOWN = {
-    "openai at mistral": "a stream's thinking goes back in the fragments that it came in, not as one chunk",
+    "openai at mistral": "`stream_events(version='v3')` of langchain-core 1.8 keeps a thinking chunk's last piece alone",
     "litellm openrouter": "LiteLLM's stream drops deltas that bring reasoning_details alone (is_chunk_non_empty)",
 }
 """Pairs whose own replay is not whole yet, and why. Strict: a pair that heals must leave the table."""

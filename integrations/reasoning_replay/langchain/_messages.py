@@ -6,8 +6,9 @@ send; a list that is not planned loses all reasoning there. No state hangs on a 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, MutableMapping
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from functools import lru_cache
+from itertools import groupby
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
@@ -177,7 +178,7 @@ def _put_chunks(row: dict[str, Any], content: list[Any]) -> None:
     if not any(reasoning_in(block) is not None for block in content):
         return
     chunks: list[Any] = []
-    for block in content:
+    for block in _joined(content):
         found = reasoning_in(block)
         if found is not None:
             chunks.append(_chunk(block, found.text))
@@ -186,6 +187,22 @@ def _put_chunks(row: dict[str, Any], content: list[Any]) -> None:
         elif block.get("type") == "text":
             chunks.append({"type": "text", "text": block["text"]})
     row["content"] = chunks
+
+
+def _joined(content: list[Any]) -> Iterator[Any]:
+    """A stream brings a chunk in pieces, none of which says that it is complete: they become the one that they were."""
+    said = (block for block in content if block != "")
+    for pieces, group in groupby(said, key=_is_piece):
+        run = list(group)
+        if pieces and len(run) > 1:
+            yield chunk_of("".join(found.text for found in map(reasoning_in, run) if found is not None), closed=True)
+        else:
+            yield from run
+
+
+def _is_piece(block: Any) -> bool:
+    found = reasoning_in(block)
+    return found is not None and found.seal is None and block.get("closed") is None
 
 
 def _put_elsewhere(row: dict[str, Any], wire: Mapping[str, Any]) -> None:
