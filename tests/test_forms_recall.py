@@ -268,3 +268,35 @@ def test_the_short_cut_for_usual_messages_tells_what_the_long_way_tells(form, da
     ]  # a key that makes every message unusual, and says nothing
     said = recall_of(form).said
     assert said(rows) == said(odd)
+
+
+def echo(form, text):
+    """A reply with a seal, and what clients leave of it that show thinking: the same without."""
+    if form == "anthropic":
+        thought = {"type": "thinking", "thinking": text}
+        said = {"type": "text", "text": "hi"}
+        sealed, blank = ({**thought, "signature": "s"}, said), ({**thought, "signature": ""}, said)
+        return [[{"role": "assistant", "content": list(each)}] for each in (sealed, (thought, said), blank)]
+    if form == "bedrock":
+        both = {"text": text, "signature": "s"}, {"text": text}
+        blocks = [[{"reasoningContent": {"reasoningText": each}}, {"text": "hi"}] for each in both]
+        return [[{"role": "assistant", "content": each}] for each in blocks]
+    item = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": text}]}
+    said = {"type": "message", "role": "assistant", "content": "hi"}
+    other = {**item, "id": "rs_2", "content": None, "encrypted_content": None}
+    return [[{**item, "encrypted_content": "s"}, said], [item, said], [other, said], [{**item, "summary": []}, said]]
+
+
+@pytest.mark.parametrize("form", ["anthropic", "bedrock", "responses"])
+def test_a_client_that_keeps_a_blocks_text_and_drops_its_seal_gets_the_block_back(form):
+    recall = recall_of(form)
+    whole, *thin = echo(form, "T")
+    lifted = recall.lift(whole)
+    for rows in thin:
+        (told_,) = recall.said(rows)
+        assert (False, True) == (told_.bare, told_.thin)
+        assert whole == recall.lay(rows, lifted)
+        assert rows == recall.lay(rows, recall.lift(thin[0]))  # nothing sealed was lifted
+    (told_,) = recall.said(whole)
+    assert (False, False) == (told_.bare, told_.thin)
+    assert all(rows == recall.lay(rows, lifted) for rows in echo(form, "other")[:2])

@@ -8,7 +8,7 @@ from typing import Any
 
 from . import PSF
 from ._block_recall import Answer, Block, Call, Speech, Visible, recall_by
-from ._carriers import EXTRAS, block_code, extra_code, without_extras
+from ._carriers import EXTRAS, block_code, extra_code, text_of, without_extras
 from ._places import Look
 
 _CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
@@ -72,6 +72,7 @@ RECALL = recall_by(
         ),
         call=_call,
         answer=_answer,
+        text=lambda block: text_of(block.get("thinking")),
         usual=_usual,
     )
 )

@@ -11,9 +11,9 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from .._origin import MARK
-from . import Messages, Recall, Said, plain
+from . import PSF, Messages, Recall, Said, plain
 from ._places import Look, put, take, text_in
-from ._recall import Calls, called, ordered, plain_id, shown
+from ._recall import Calls, called, ordered, plain_id, shown, unpacked
 
 Block = Mapping[str, Any]
 _REPLY = "assistant"
@@ -60,6 +60,8 @@ class Speech(NamedTuple):
     look: Look
     call: Callable[[Block], Call | None]
     answer: Callable[[Block], Answer | None]
+    text: Callable[[Block], str]
+    """The readable text of a block of reasoning."""
     usual: Callable[[Block], Visible] = lambda block: None
     """What a usual block shows that has nothing of its host's own, told in one look; None for any other block."""
 
@@ -81,30 +83,37 @@ def said(speech: Speech, messages: Messages) -> list[Said]:
             text = f"[{role},{len(content)}:{content}]" if content != "" else f"[{role}]"
             out.append(Said(at, at + 1, reply, text, (), reply))
             continue
-        pieces, ids, bare = _tell(speech, content if isinstance(content, list) else (), calls)
+        pieces, ids, held = _tell(speech, content if isinstance(content, list) else (), calls)
         if ids:
             calls.add(ids)
-        out.append(Said(at, at + 1, reply, f"[{role}{pieces}]", ids if all(ids) else (), reply and bare))
+        thin = reply and held == _OPEN and MARK not in message
+        out.append(Said(at, at + 1, reply, f"[{role}{pieces}]", ids if all(ids) else (), reply and not held, thin))
     return out
 
 
-def _tell(speech: Speech, blocks: Iterable[Any], calls: Calls) -> tuple[str, tuple[str, ...], bool]:
-    """All that is visible in blocks, the ids of the calls among them, and whether there is no reasoning but blanks."""
+_OPEN = {"text"}
+"""What a client keeps that shows thinking and drops what seals it."""
+
+
+def _tell(speech: Speech, blocks: Iterable[Any], calls: Calls) -> tuple[str, tuple[str, ...], set[str]]:
+    """All that is visible in blocks, the ids of the calls among them, and the codes of reasoning that is no blank."""
     told = text = ""
     ids: list[str] = []
-    bare, usual = True, speech.usual
+    held: set[str] = set()
+    usual = speech.usual
     for each in blocks:
         block = each if each.__class__ is dict else plain(each)
         what = usual(block) if block.__class__ is dict else None
         if what is None:
             what = _read(speech, block)
-            bare = bare and (not isinstance(block, Mapping) or _is_filler(speech.code(block)))
+            if isinstance(block, Mapping) and not _is_filler(code := speech.code(block)):
+                held.add("marked" if PSF in block else str(code))
         if what.__class__ is str:
             text += what
         elif what is not None:
             before = f",{len(text)}:{text}" if text != "" else ""
             told, text = f"{told}{before},{_shown(speech, what, calls, ids)}", ""
-    return (f"{told},{len(text)}:{text}" if text != "" else told), tuple(ids), bare
+    return (f"{told},{len(text)}:{text}" if text != "" else told), tuple(ids), held
 
 
 def _shown(speech: Speech, what: Any, calls: Calls, ids: list[str]) -> str:
@@ -149,6 +158,16 @@ def _is_bare(speech: Speech, blocks: Iterable[Block]) -> bool:
     return all(_is_filler(code) for code in map(speech.code, blocks))
 
 
+def _completes(speech: Speech, lifted: Mapping[str, Any], blocks: Iterable[Any]) -> bool:
+    """Whether the reasoning that stands there is text that was lifted too, and something sealed was lifted with it."""
+    kept = [unpacked(block) for *_, block in lifted.get("blocks", ())]
+    there = [block for block in map(plain, blocks) if not _is_filler(speech.code(block))]
+    if any(speech.code(block) != "text" or not speech.look.is_hidden(block) for block in there):
+        return False
+    sealed = "seals" in lifted or any(speech.code(block) not in ("text", *_FILLERS) for block in kept)
+    return sealed and {speech.text(block) for block in kept}.issuperset(map(speech.text, there))
+
+
 def _blocks(speech: Speech, message: Mapping[str, Any]) -> list[Any]:
     content = message.get(speech.key)
     if isinstance(content, str) and content != "":
@@ -166,7 +185,9 @@ def lay(speech: Speech, rows: Messages, lifted: Any) -> list[Mapping[str, Any]]:
     """The client's message with the reasoning back; as it is where some stands already, or a place is not there."""
     message = rows[0]
     blocks = _blocks(speech, message)
-    if not isinstance(lifted, Mapping) or not _is_bare(speech, map(plain, blocks)):
+    if not isinstance(lifted, Mapping):
+        return list(rows)
+    if not (_is_bare(speech, map(plain, blocks)) or _completes(speech, lifted, blocks)):
         return list(rows)
     placed = put(speech.look, blocks, lifted)
     if placed is None:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from . import PSF, Messages, Recall, Said, as_mapping, plain
-from ._carriers import EXTRAS, THOUGHT
+from ._carriers import EXTRAS, THOUGHT, item_seal, item_text
 from ._recall import Calls, called, packed, plain_id, quoted, shown, unpacked
 from ._responses_stream import call_signature
 
@@ -66,20 +66,22 @@ _ROLE_OF = {"function_call": _REPLY, "reasoning": _REPLY, "function_call_output"
 class _Run:
     """The model's items up to another's. Mutable: it holds what has been seen of them."""
 
-    __slots__ = ("bare", "ids", "start", "texts")
+    __slots__ = ("held", "ids", "start", "texts")
 
     def __init__(self, start: int) -> None:
         self.start = start
         self.texts: list[str] = []
         self.ids: list[str] = []
-        self.bare = True
+        self.held: set[str] = set()
+        """What there is of its host's own: `text` that anybody can read, or `sealed`."""
 
     def add(self, kind: str, item: Mapping[str, Any]) -> None:
         """Takes the next item."""
         if kind in _HIDDEN:
-            self.bare = False
+            self.held.add("text" if _is_open(kind, item) else "sealed")
             return
-        self.bare = self.bare and not _beside(item)
+        if _beside(item):
+            self.held.add("sealed")
         text = _visible(kind, item)
         if text != "":
             self.texts.append(text)
@@ -92,7 +94,8 @@ class _Run:
         ids = tuple(self.ids)
         if ids:
             calls.add(ids)
-        return Said(self.start, end, True, f"[assistant,{','.join(self.texts)}]", ids, self.bare)
+        text = f"[assistant,{','.join(self.texts)}]"
+        return Said(self.start, end, True, text, ids, not self.held, self.held == {"text"})
 
 
 def _say(content: Any) -> str:
@@ -138,6 +141,20 @@ def _visible(kind: str, item: Mapping[str, Any]) -> str:
     if kind == "custom_tool_call":
         return f"{called(item.get('name'), None)}{quoted(str(item.get('input') or ''))}"
     return shown({**item, "type": kind}, _OF_THE_HOST)
+
+
+def _is_open(kind: str, item: Mapping[str, Any]) -> bool:
+    """Whether an item is what clients echo of a reasoning item: its text at most, and no mark."""
+    return kind == "reasoning" and item_seal(item) is None and PSF not in item
+
+
+def _without_echo(kind_of: Reads, run: Messages, lifted: Mapping[str, Any]) -> Messages:
+    """The run without reasoning items that say no more than the lifted ones, where those are sealed."""
+    kept = [item for *_, item in lifted.get("items", ())]
+    if all(item_seal(item) is None for item in kept) and "seals" not in lifted:
+        return run
+    texts = {"", *map(item_text, kept)}
+    return [row for row in run if not (_is_open(kind_of(row), row) and item_text(row) in texts)]
 
 
 def _is_bare(kind_of: Reads, run: Messages) -> bool:
@@ -207,8 +224,10 @@ def _seal(item: Mapping[str, Any]) -> dict[str, Any]:
 
 def lay(kind_of: Reads, role_of: Reads, rows: Messages, lifted: Any) -> list[Mapping[str, Any]]:
     """The client's items with the reasoning between them; as they are where some stands already, or one is missing."""
+    given = rows
+    rows = _without_echo(kind_of, rows, lifted) if isinstance(lifted, Mapping) else rows
     if not isinstance(lifted, Mapping) or not _is_bare(kind_of, rows):
-        return list(rows)
+        return list(given)
     items = [(_Place(*place), unpacked(item)) for *place, item in lifted.get("items", ())]
     beside: dict[_Place, dict[str, Any]] = {}
     for *named, more in (*lifted.get("names", ()), *lifted.get("seals", ())):
@@ -223,7 +242,7 @@ def lay(kind_of: Reads, role_of: Reads, rows: Messages, lifted: Any) -> list[Map
         out.append(_with(row, beside.pop(place.named(says=says), {})))
         place = place.behind(says=says)
     if any(name.empty < 0 for name in beside) or any(each.said > place.said for each, _ in items):
-        return list(rows)
+        return list(given)
     return [*out, *(item for _, item in items)]
 
 

@@ -126,6 +126,7 @@ SPEECH = Speech(
     ),
     call=_call,
     answer=_answer,
+    text=lambda block: (_said(block) or ("", None))[0],
 )
 
 

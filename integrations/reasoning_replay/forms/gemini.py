@@ -130,6 +130,7 @@ SPEECH = Speech(
     ),
     call=_call,
     answer=_answer,
+    text=lambda part: str(part.get("text") or ""),
 )
 
 
