@@ -384,7 +384,8 @@ def test_what_is_sealed_by_nobody_knows_whom_is_accepted_on_a_condition(tmp_path
     _, verdict = explain(tmp_path, capsys, CLAUDE, "--to", "anthropic", "--model", "claude-sonnet-4-5")
     assert verdict["accepted"]
     assert (
-        "if the host sealed what is sealed in message 1: nothing says who did; --from-origin does" == verdict["unsure"]
+        "if the host itself sealed what is sealed in message 1 (nothing says who did; --from-origin does)"
+        == verdict["unsure"]
     )
 
 

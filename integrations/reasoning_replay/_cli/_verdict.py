@@ -96,7 +96,7 @@ class Verdict(NamedTuple):
     def sentence(self) -> str:
         """The verdict in one sentence."""
         if self.refused is None:
-            return f"accepted; {self.unsure}" if self.unsure is not None else "accepted"
+            return f"accepted, {self.unsure}" if self.unsure is not None else "accepted"
         reason, row, field, earlier = self.refused
         where = "the request" if row is None else f"message {row}"
         named = (f", {field}" if field is not None else "") + (", in an earlier turn" if earlier else "")
@@ -246,7 +246,7 @@ def _unsure(case: Case) -> str | None:
     rows = {row for row, part, _ in _judged(case) if case.origins(part) is None}
     if rows:
         count = f"message {min(rows)}" if len(rows) == 1 else f"{len(rows)} messages"
-        return f"if the host sealed what is sealed in {count}: nothing says who did; --from-origin does"
+        return f"if the host itself sealed what is sealed in {count} (nothing says who did; --from-origin does)"
     return None
 
 
