@@ -24,6 +24,8 @@ FIRST = 10_000
 CANARY = re.compile(rb"CANARY-load-(\d+)\.")
 MISSING = "The `reasoning_content` in the thinking mode must be passed back to the API."
 NOBODY = "nobody"
+KEYLESS = 37
+"""Each request with such a number comes without a key, besides."""
 TOOLS = [
     {
         "type": "function",
@@ -228,7 +230,7 @@ class Load:
         for _ in range(steps + 1):
             if on_step is not None:
                 on_step(len(self.ledger.statuses))
-            if self.chance.random() < 0.02:
+            if self._next % KEYLESS == 0:
                 await self._keyless(http, talk)
             message = await self._ask(http, talk, tenants)
             if message is None:

@@ -17,10 +17,10 @@ REQUESTS = int(os.environ.get("TENANT_REQUESTS", "4000"))
 def test_no_reasoning_crosses_to_another_tenant_and_all_comes_back(proxy, monkeypatch):
     host = LoadHost(STEPS)
     monkeypatch.setattr(proxy.hosts["deepseek"]._server, "_answer", host.answer)
-    verdict, _ = run(proxy, host, 300)
+    verdict, _ = run(proxy, host, 200)
     assert is_right(verdict), verdict
     assert [] == host.faults
-    assert (300, 27 * 45) == (verdict.requests, verdict.wanted)
+    assert (200, 18 * 45) == (verdict.requests, verdict.wanted)
     assert verdict.keyless > 0
 
 

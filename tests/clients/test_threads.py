@@ -10,8 +10,8 @@ REPLIES = [(think(), call(id=f"call_{step}", city="Oslo", step=step)) for step i
 
 
 def words(request):
-    """The canaries in a body, in order."""
-    return canaries_in(request.raw.decode())
+    """The canaries in a body, in order; one that stands twice in a message (LiteLLM writes both keys) counts once."""
+    return list(dict.fromkeys(canaries_in(request.raw.decode())))
 
 
 def said(request):
@@ -44,10 +44,11 @@ def _plain(replies):
     return [Reply(parts) for parts in replies]
 
 
-def test_equal_conversations_of_two_tenants_get_each_its_own(place):
-    host = place.host("deepseek")
+@pytest.mark.parametrize(("route", "model"), [("chat", "deepseek"), ("messages", "kimi"), ("responses", "gpt")])
+def test_equal_conversations_of_two_tenants_get_each_its_own(route, model, place):
+    host = place.host(model)
     host.reset(script=[reply for reply in _plain(REPLIES) for _ in "ab"])
-    threads = [place.client("chat", "deepseek", manner="drops") for _ in "ab"]
+    threads = [place.client(route, model, manner="drops") for _ in "ab"]
     for client in threads:
         client.history.append({"role": "user", "content": "Here?"})
     for _ in REPLIES:
