@@ -308,6 +308,14 @@ FAULTS = {
         TOP + '[[rules]]\nwindow = "all"\nstrict = "yes"\n',
         "acme.toml:9: 'strict' in rule 1 is 'yes'; it must be true or false",
     ),
+    "a key that stands twice": (
+        'id = "acme"\nid = "acme"\n' + RULE,
+        "acme.toml: not valid TOML: Cannot overwrite a value (at line 2, column 12)",
+    ),
+    "a rule that stands twice": (
+        TOP + FIRST + FIRST + RULE,
+        "acme.toml:11: rule 2 is never reached: earlier rules take all its models; move it up or take it away",
+    ),
     "TOML that is none": (
         "id = \n",
         "acme.toml: not valid TOML: Invalid value (at line 1, column 6)",

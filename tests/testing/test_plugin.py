@@ -86,7 +86,11 @@ def run(folder, tests, *options, paths=()):
         *options,
         str(folder),
     ]
-    env = {"PYTHONPATH": os.pathsep.join(map(str, (PACKAGE, *paths))), "PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"}
+    env = {
+        "PYTHONPATH": os.pathsep.join(map(str, (PACKAGE, *paths))),
+        "PATH": "/usr/bin:/bin",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     out = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=120).stdout
     return out, {name: word for word, name in re.findall(r"^(PASSED|FAILED|ERROR) \S+::(\w+)", out, re.MULTILINE)}
 
