@@ -135,6 +135,19 @@ def test_a_store_that_fails_is_left_alone_for_longer_each_time(monkeypatch):
     backend.close()
 
 
+def test_of_many_that_fail_at_once_one_counts(backend):
+    backend.fault = "all", OSError()
+    backend.go.clear()
+    threads = [threading.Thread(target=backend.get, args=([b"r"],)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    assert eventually(lambda: backend._guard._jobs.qsize() == 7)
+    backend.go.set()
+    for thread in threads:
+        thread.join(20)
+    assert [2 * _guard.FIRST_PAUSE] * 2 == [way.pause for way in backend._guard._ways]
+
+
 def test_what_cannot_be_written_may_still_be_read(backend):
     assert works(backend)
     backend.fault = "add", OSError("no space left")
@@ -156,6 +169,7 @@ def test_a_store_that_hangs_is_asked_once_and_whoever_comes_after_does_not_wait(
         backend.add([(b"r", b"x")])
         time.sleep(0.001)
     assert ["get"] == backend.asked
+    assert backend._guard._jobs.empty()  # nobody even stood in line
     assert [
         "Backend: slower than a call waits; calls go on without it, and it is tried again by itself"
     ] == caplog.messages
