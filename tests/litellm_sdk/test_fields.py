@@ -8,6 +8,7 @@ from litellm.llms.vertex_ai.vertex_llm_base import VertexBase
 
 from litellm_calls import MANUAL, MODES, TOOLS, append, collected, run
 from reasoning_replay import prepare
+from reasoning_replay.litellm._carriers import carrier_of
 from reasoning_replay.testing import foreign_bytes
 
 MODES_HERE = [
@@ -188,3 +189,36 @@ def test_claude_at_azure_ai_is_planned_as_claude(strict_hosts, install, monkeypa
     messages.append(question())
     loop("sync", messages, model="deepseek/" + away.model, api_base=away.url)
     assert [] == foreign_bytes([home, away])
+
+
+# Other vendors' models on Vertex --------------------------------------------------------------------------------------
+
+OPENAPI = "/v1/projects/p/locations/us-central1/endpoints/openapi/chat/completions"
+
+
+@pytest.mark.parametrize("mode", ["sync", "async stream"])
+def test_another_vendors_model_on_vertex_is_planned_as_the_chat_that_it_speaks(
+    mode, strict_hosts, install, monkeypatch
+):
+    home, away, messages = strict_hosts("unknown"), strict_hosts("moonshot"), [question()]
+    monkeypatch.setattr(home, "judge", replace(home.judge, base="", route=OPENAPI))
+    install(home, away)
+    garden = {"vertex_project": "p", "vertex_location": "us-central1", "api_base": home.url}
+    model = "vertex_ai/moonshotai/kimi-k2-thinking-maas"
+    append(messages, called(mode, messages, model=model, **garden))
+    loop(mode, messages, model="moonshot/" + away.model, api_base=away.url)
+    messages.append(question())
+    loop(mode, messages, model=model, **garden)
+
+    assert "|chat|" in messages[1]["provider_specific_fields"]["reasoning_replay"]["id"]
+    assert ([], []) == (foreign_bytes([home, away]), home.refusals + away.refusals)
+    thoughts = [message for message in home.last.messages if "reasoning_content" in message]
+    assert 2 == len(thoughts), "those of the running turn"
+
+
+def test_every_vendor_that_litellm_knows_on_vertex_is_in_the_table():
+    from litellm.llms.vertex_ai.vertex_ai_partner_models.main import PartnerModelPrefixes
+
+    chat = [prefix.value for prefix in PartnerModelPrefixes if prefix.value != "claude"]
+    assert ["chat"] * len(chat) == [carrier_of("vertex_ai", f"{prefix}x").dialect for prefix in chat]
+    assert "gemini" == carrier_of("vertex_ai", "gemini-3-pro").dialect

@@ -53,6 +53,11 @@ _CLAUDE = (GLOBAL_BASE, "ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL", "https://api
 _FOUNDRY = (GLOBAL_BASE, "AZURE_AI_API_BASE")
 _GEMINI = (GLOBAL_BASE, "GEMINI_API_BASE", "https://generativelanguage.googleapis.com")
 _VERTEX = (GLOBAL_BASE, "VERTEXAI_API_BASE", "https://{vertex}-aiplatform.googleapis.com")
+_MODEL_GARDEN = (
+    *("meta/*", "deepseek-ai*", "mistral*", "codestral*", "jamba*", "qwen*", "openai/*", "minimaxai/*", "moonshotai/*"),
+    *("zai-org/*", "google/gemma-*"),
+)
+"""Other vendors' models on Vertex, which speak chat: LiteLLM tells them by these names."""
 _ENDPOINT = ("call.aws_bedrock_runtime_endpoint", "AWS_BEDROCK_RUNTIME_ENDPOINT")
 _BEDROCK = (*_ENDPOINT, "https://bedrock-runtime.{aws}.amazonaws.com")
 _OPENROUTER = (GLOBAL_BASE, "OPENROUTER_API_BASE", "https://openrouter.ai/api/v1")
@@ -74,6 +79,7 @@ CARRIERS: tuple[Carrier, ...] = (
     Carrier("cohere_chat", bases=(GLOBAL_BASE, "COHERE_API_BASE", "https://api.cohere.com/v2/chat")),
     Carrier("mistral", bases=(GLOBAL_BASE, "https://api.mistral.ai/v1")),
     Carrier("vertex_ai", "*claude*", dialect="anthropic", wire="anthropic", bases=_VERTEX, ignores_client=True),
+    *(Carrier("vertex_ai", name, bases=_VERTEX, ignores_client=True) for name in _MODEL_GARDEN),
     Carrier("vertex_ai", dialect="gemini", wire="gemini", bases=_VERTEX, ignores_client=True),
     Carrier("vertex_ai_beta", dialect="gemini", wire="gemini", bases=_VERTEX, ignores_client=True),
     Carrier("gemini", dialect="gemini", wire="gemini", bases=_GEMINI, ignores_client=True),
