@@ -11,7 +11,6 @@ import json
 import random
 import re
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
@@ -179,17 +178,14 @@ class Verdict(NamedTuple):
     """Calls without a key that were refused."""
 
 
-def spoofs(
-    chance: random.Random, tenants: list[str], keys: Callable[[str], str]
-) -> tuple[dict[str, Any], dict[str, str]]:
-    """What a client may claim in body and headers: another tenant's name, key, hash, user, team, session."""
-    other = chance.choice(tenants)
-    named = {"user_api_key": keys(other), "user_api_key_hash": keys(other), "user_api_key_user_id": other,
+def spoofs(chance: random.Random, other: str, key: str, session: str) -> tuple[dict[str, Any], dict[str, str]]:
+    """What a client may claim in body and headers: another tenant's name, key, hash, user, team, and its session's name."""
+    named = {"user_api_key": key, "user_api_key_hash": key, "user_api_key_user_id": other,
              "user_api_key_team_id": other, "tenant": other, "user_id": other}  # fmt: skip
-    bodies = [{}, {"user": other}, {"metadata": named}, {"metadata": {**named, "session_id": "shared"}}, {"litellm_metadata": named},
-              {"prompt_cache_key": "shared"}, {"litellm_session_id": "shared", "user": keys(other)}]  # fmt: skip
-    headers = [{}, {"x-litellm-user-id": other, "x-tenant": other}, {"x-litellm-session-id": "shared"},
-               {"x-litellm-api-key-hash": keys(other), "x-user-id": other, "x-litellm-tags": other},
+    bodies = [{}, {"user": other}, {"metadata": named}, {"metadata": {**named, "session_id": session}}, {"litellm_metadata": named},
+              {"prompt_cache_key": session}, {"litellm_session_id": session, "user": key}]  # fmt: skip
+    headers = [{}, {"x-litellm-user-id": other, "x-tenant": other}, {"x-litellm-session-id": session},
+               {"x-litellm-api-key-hash": key, "x-user-id": other, "x-litellm-tags": other},
                {"x-litellm-end-user-id": other, "x-reasoning-replay": f"tenant={other}"}]  # fmt: skip
     return chance.choice(bodies), chance.choice(headers)
 
@@ -245,7 +241,8 @@ class Load:
         number, self._next = self._next, self._next + 1
         self.ledger.owner[number] = talk
         self.ledger.wanted[number] = frozenset() if talk.tenant == NOBODY else frozenset(talk.numbers)
-        claims, headers = spoofs(self.chance, tenants, self.key)
+        other = self.chance.choice(tenants)
+        claims, headers = spoofs(self.chance, other, self.key(other), talk.topic)  # equal names in all tenants
         body = {"model": self.model, "messages": talk.history, "tools": TOOLS, "max_tokens": number, **claims}
         streamed = self.chance.random() < self.stream
         status, text = await self._post(
