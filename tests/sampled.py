@@ -24,7 +24,8 @@ def thin(items: list[pytest.Item]) -> None:
     """Mark the rows that are left to the long run."""
     tables: dict[str, list[pytest.Function]] = defaultdict(list)
     for item in items:
-        if isinstance(item, pytest.Function) and hasattr(item, "callspec") and _on_the_wire(item.path):
+        is_row = isinstance(item, pytest.Function) and hasattr(item, "callspec")
+        if is_row and _on_the_wire(item.path) and item.get_closest_marker("slow") is None:
             tables[item.nodeid.partition("[")[0]].append(item)
     for rows in tables.values():
         if len(rows) >= MANY:
@@ -38,13 +39,18 @@ def _on_the_wire(path: Path) -> bool:
 
 def rest(rows: list[pytest.Function]) -> list[pytest.Function]:
     """The rows that are not in the sample."""
-    met: set[tuple[str, int]] = set()
+    met: set[tuple[str, object]] = set()
     left: list[pytest.Function] = []
     others = 0
     for row in rows:
-        values = set(row.callspec.indices.items())
+        values = {(name, _value(value)) for name, value in row.callspec.params.items()}
         others += not values - met
         if not values - met and others % FOURTH:
             left.append(row)
         met |= values
     return left
+
+
+def _value(value: object) -> object:
+    """A value as a member of a set: the rows of a table share their objects."""
+    return value if isinstance(value, str | int | float | None) else id(value)
