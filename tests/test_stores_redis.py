@@ -9,6 +9,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+import redis
 
 from reasoning_replay.stores import RedisStore, StoreError, _guard, _redis
 from redis_server import RedisServer, needs_redis_server, redis_server  # noqa: F401 - a fixture
@@ -176,6 +177,14 @@ def test_a_server_that_forgot_the_scripts_is_told_them_again(store):
     assert works(store)
     store._client.script_flush()
     assert works(store)
+
+
+def test_a_connection_that_redis_closed_is_opened_again_and_nobody_hears_of_it(store, redis_server, caplog):  # noqa: F811
+    assert works(store)
+    with redis.Redis.from_url(redis_server.url) as other:
+        other.execute_command("CLIENT", "KILL", "TYPE", "normal")
+    assert works(store)
+    assert [] == [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
 
 
 def test_without_memory_it_is_still_read_and_no_call_fails(own, caplog):
