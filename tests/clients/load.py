@@ -7,6 +7,7 @@ So the host's record says, for each request, whose reasoning came with it, and t
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import random
 import re
@@ -20,6 +21,9 @@ from reasoning_replay.testing._server import Answer, Server
 
 FIRST = 10_000
 """The number of the first request: as `max_tokens` it must look like one."""
+APART = 1_000_000
+RUNS = itertools.count()
+"""Loads of one process: one has other numbers and other topics than the next, since a proxy remembers the last."""
 CANARY = re.compile(rb"CANARY-load-(\d+)\.")
 MISSING = "The `reasoning_content` in the thinking mode must be passed back to the API."
 NOBODY = "nobody"
@@ -152,8 +156,8 @@ class Ledger:
         for request in seen:
             talk, wanted = self.owner[request.number], self.wanted[request.number]
             strange = request.canaries - wanted
-            crossed += sum(self.owner[number].tenant != talk.tenant for number in strange)
-            wrong += sum(self.owner[number].tenant == talk.tenant for number in strange)
+            ours = sum(number in self.owner and self.owner[number].tenant == talk.tenant for number in strange)
+            wrong, crossed = wrong + ours, crossed + len(strange) - ours
             missed += len(wanted - request.canaries)
         wants = sum(len(self.wanted[request.number]) for request in seen)
         failed = sum(status != 200 for status in self.statuses.values())
@@ -201,11 +205,12 @@ class Load:
         self.scattered = scattered
         """Whether each request has a connection of its own, so that any worker may get it."""
         self.ledger = Ledger()
-        self._next = FIRST
+        self._run = next(RUNS)
+        self._next = FIRST + self._run * APART
 
     def run(self, tenants, topics, steps, *, on_step=None):
         """All topics of all tenants, in an order in which the tenants' equal conversations meet. Gives the ledger."""
-        talks = [Talk(tenant, f"topic {topic}") for topic in range(topics) for tenant in tenants]
+        talks = [Talk(tenant, f"topic {topic} of {self._run}") for topic in range(topics) for tenant in tenants]
         asyncio.run(self._all(talks, tenants, steps, on_step))
         return self.ledger
 
