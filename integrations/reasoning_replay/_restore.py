@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 from typing import Any, NamedTuple, Protocol
@@ -59,18 +59,37 @@ class Recalled(NamedTuple):
         """The history with a note on what was restored, and on what was looked for in vain."""
         if not self.restored and not self.missed:
             return history
-        made: dict[tuple[Message, bool], Message] = {}
+        back, lacking = (_each_once(how) for how in (_with_parts_restored, _missed))
         rows = list(history.rows)
         for row in self.restored:
-            shape = rows[row]
-            parts = tuple(part._replace(restored=True) for part in shape.parts)
-            rows[row] = made.setdefault((shape, True), replace(shape, parts=parts)) if parts else shape
+            rows[row] = back(rows[row])
         for row in self.missed:
-            rows[row] = made.setdefault((rows[row], False), replace(rows[row], missed=True))
+            rows[row] = lacking(rows[row])
         return history.with_rows(rows)
 
     def __repr__(self) -> str:
         return f"<{len(self.rows)} rows, {len(self.restored)} restored, {len(self.missed)} missed>"
+
+
+def _each_once(change: Callable[[Message], Message]) -> Callable[[Message], Message]:
+    """The change of a shape, made once: messages that look alike share their shape."""
+    made: dict[Message, Message] = {}
+
+    def changed(shape: Message) -> Message:
+        found = made.get(shape)
+        if found is None:
+            found = made[shape] = change(shape)
+        return found
+
+    return changed
+
+
+def _with_parts_restored(shape: Message) -> Message:
+    return replace(shape, parts=tuple(part._replace(restored=True) for part in shape.parts))
+
+
+def _missed(shape: Message) -> Message:
+    return replace(shape, missed=True)
 
 
 class _Asked(NamedTuple):
@@ -186,7 +205,7 @@ def _one_of(candidates: Sequence[_Kept | None], calls: tuple[str, ...]) -> _Kept
 
 def _alike(candidates: Sequence[_Kept]) -> bool:
     """Whether all say the same of the same origin."""
-    return all(each._replace(calls=()) == candidates[0]._replace(calls=()) for each in candidates)
+    return all(each._replace(calls=()) == candidates[0]._replace(calls=()) for each in candidates[1:])
 
 
 def _put_back(

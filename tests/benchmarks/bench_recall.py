@@ -1,4 +1,4 @@
-"""What it costs to tell a history by what everybody can see, against `json.dumps` of the same history.
+"""What it costs to tell a history by what everybody can see, and to restore it, against `json.dumps` of the same history.
 
     python tests/benchmarks/bench_recall.py
 
@@ -14,7 +14,8 @@ from typing import Any
 
 from history import history
 
-from reasoning_replay.forms import form_of
+from reasoning_replay import MemoryStore, capture, prepare
+from reasoning_replay.forms import PSF, form_of
 
 SIZE = 1000
 
@@ -99,6 +100,27 @@ def main() -> None:
             told = best(lambda messages=messages, said=said: said(messages))
             times = f"dumps {dumps:.2f} ms, said {told:.2f} ms: {told / dumps:.2f}"
             print(f"{form:10} {len(messages):5} rows, reasoning {name:8} {times}")
+    restoring(kept, dropped)
+
+
+def restoring(kept: list[dict[str, Any]], dropped: list[dict[str, Any]]) -> None:
+    """`prepare` of a history of which every reply's reasoning is in the store, in memory."""
+    store = MemoryStore()
+    target: dict[str, Any] = {"host": "api.deepseek.com", "model": "deepseek-v4-pro", "request": {"tools": [{}]}}
+    for at, message in enumerate(kept):
+        if message["role"] == "assistant":
+            plan = prepare(dropped[:at], known=store, **target)
+            capture({key: message[key] for key in message if key != PSF}, plan.origin, known=store, after=plan)
+    plan = prepare(dropped, known=store, **target)
+    replies = sum(message["role"] == "assistant" for message in kept)
+    assert plan.report.counts() == {"restore": replies}, plan.report.counts()
+    dumps = best(lambda: json.dumps(dropped))
+    restored = best(lambda: prepare(dropped, known=store, **target))
+    bare = best(lambda: prepare(kept, **target))
+    print(
+        f"prepare, {replies} replies restored: {restored:.2f} ms, {restored / dumps:.2f} of dumps; nothing dropped, "
+        f"no store: {bare:.2f} ms, {bare / dumps:.2f}"
+    )
 
 
 if __name__ == "__main__":

@@ -99,7 +99,7 @@ class _Usual(NamedTuple):
     """All the keys of a usual message, besides `role`, `content` and the framework's field."""
 
     name: str
-    """Of its one text."""
+    """Of its one text; empty where it has none, and no mark either."""
     calls: bool
     nulls: tuple[str, ...]
     """Keys that are null in a usual message (an SDK's dump)."""
@@ -110,24 +110,31 @@ def _usual(keys: tuple[str, ...]) -> _Usual | None:
     names = [key for key in keys if key in STRINGS]
     nulls = tuple(key for key in keys if key in _SPOKEN)
     rest = {*keys} - {"role", "content", "tool_calls", PSF, *names, *nulls}
-    if len(names) != 1 or rest or not {"role", "content", PSF}.issubset(keys):
+    needed = {"role", "content", PSF} if names else {"role", "content"}
+    if len(names) > 1 or rest or not needed.issubset(keys) or (PSF in keys and not names):
         return None
-    return _Usual(names[0], "tool_calls" in keys, nulls)
+    return _Usual(names[0] if names else "", "tool_calls" in keys, nulls)
 
 
-def _usual_key(message: Mapping[str, Any], name: str, calls: bool, nulls: tuple[str, ...]) -> Any:
-    """The key of a message with one text, a mark and nothing else beside it; None where it is not as usual.
+def _usual_key(  # noqa: C901, PLR0911 - one function, since it runs for every message; a call more is a tenth of it
+    message: Mapping[str, Any], name: str, calls: bool, nulls: tuple[str, ...]
+) -> Any:
+    """The key of a message with one text and a mark, or neither, and nothing else; None where it is not as usual.
 
     It looks at every key that the message may have: with as many keys as that, the message has no other. Almost all of
     a long history is such messages, and `_facts` takes ten times as long for one (2026-11-30).
     """
     try:
-        text, fields, content = message[name], message[PSF], message["content"]
-        note = fields[MARK]
-        identity = note["id"]
-        if text.__class__ is not str or content.__class__ is not str or identity.__class__ is not str:
-            return None
-        if text == "" or text.isspace() or len(fields) != 1 or len(note) != 2 or note["v"] != 1:
+        content, identity = message["content"], None
+        if name:
+            text, fields = message[name], message[PSF]
+            note = fields[MARK]
+            identity = note["id"]
+            if text.__class__ is not str or identity.__class__ is not str or text == "" or text.isspace():
+                return None
+            if len(fields) != 1 or len(note) != 2 or note["v"] != 1:
+                return None
+        if content.__class__ is not str:
             return None
         if (nulls and any(message[key] is not None for key in nulls)) or (content[:1] in _TAG and inline_in(content)):
             return None
