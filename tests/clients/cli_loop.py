@@ -44,10 +44,11 @@ LOOPS = {
         ("gpt", "deepseek"),
         ("deepseek", "gpt"),
     ),
-    "opencode": (("deepseek", "deepseek"), ("claude-thinks", "claude-thinks"), ("deepseek", "claude-thinks")),
-    "pi": (("deepseek", "deepseek"), ("kimi", "kimi"), ("claude-thinks", "claude-thinks"), ("kimi", "deepseek")),
+    "opencode": (("deepseek", "deepseek"), ("claude-thinks", "claude-thinks")),
+    "pi": (("deepseek", "deepseek"), ("kimi", "kimi"), ("claude-thinks", "claude-thinks")),
 }
-"""CLI -> the models of the first and of the second question."""
+"""CLI -> the models of the first and of the second question. opencode and pi write another model's reasoning into the visible
+text when the model changes: that is their own text then, so these two do not change it here."""
 
 
 class Row(NamedTuple):
