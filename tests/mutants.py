@@ -63,8 +63,8 @@ MUTANTS = (
     Mutant(
         "restore: that there was none is not kept",
         "_restore.py",
-        "for key in named if reasoning is None",
-        "for key in () if reasoning is None",
+        "    reasoning = form.recall.lift(reply)\n",
+        "    reasoning = form.recall.lift(reply)\n    if reasoning is None:\n        return\n",
     ),
     Mutant(
         "restore: without a mark",
@@ -219,8 +219,8 @@ MUTANTS = (
     Mutant(
         "usual blank",
         "forms/chat.py",
-        'if text == "" or text.isspace() or len(fields)',
-        "if len(fields)",
+        'or identity.__class__ is not str or text == "" or text.isspace():',
+        "or identity.__class__ is not str:",
     ),
     Mutant(
         "usual thought id",

@@ -256,6 +256,60 @@ def test_ids_that_begin_anew_in_each_reply_name_none_of_them_in_a_session():
     assert ["CANARY-first", ""] == thoughts(asked([EDITED[0], kept, result(), bare(reply()), result()], shelf))
 
 
+def test_a_reply_that_was_given_again_without_reasoning_gets_none_of_the_first_ones():
+    for first, second in (("CANARY-first", None), (None, "CANARY-second")):
+        store = MemoryStore()
+        for text, identity in ((first, "call_a"), (second, "call_b")):
+            message = reply(text, identity)
+            keep(store, [QUESTION], message if text else bare(message))
+        for text, identity in ((first, "call_a"), (second, "call_b")):
+            plan = asked([QUESTION, bare(reply(identity=identity)), result(identity)], store)
+            assert [text or ""] == thoughts(plan)
+        assert [""] == thoughts(asked([QUESTION, bare(reply(identity="call_c")), result("call_c")], store))
+
+
+CLAUDE = {"host": "api.anthropic.com", "dialect": "anthropic", "model": "claude-opus-5"}
+THOUGHT = {"type": "thinking", "thinking": "CANARY", "signature": "c2ln"}
+USE = {"type": "tool_use", "id": "toolu_1", "name": "get", "input": {}}
+USED = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "3C"}]}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "comes_back"),
+    [
+        ({"system": "Be kind."}, {"system": "Be rude."}, False),
+        ({"system": "Be kind."}, {}, False),
+        ({}, {"system": "Be kind."}, False),
+        (
+            {"system": "Be kind."},
+            {"system": [{"type": "text", "text": "Be "}, {"type": "text", "text": "kind.", "cache_control": {}}]},
+            True,
+        ),
+        ({"stop_sequences": ["a"]}, {"stop_sequences": ["b"]}, True),
+        ({"previous_response_id": "resp_1"}, {"previous_response_id": "resp_1"}, False),
+    ],
+)
+def test_a_system_parameter_is_part_of_the_conversation_and_a_past_elsewhere_is_none(before, after, comes_back):
+    store = MemoryStore()
+    thinking = {"thinking": {"type": "enabled", "budget_tokens": 1024}, "max_tokens": 4096}
+    plan = prepare([QUESTION], **CLAUDE, request={**thinking, **before}, known=store)
+    capture({"role": "assistant", "content": [THOUGHT, USE]}, plan.origin, known=store, after=plan)
+    dropped = [QUESTION, {"role": "assistant", "content": [USE]}, USED]
+    plan = prepare(dropped, **CLAUDE, request={**thinking, **after}, known=store)
+    assert comes_back == ("CANARY" in json.dumps(plan.messages))
+
+
+def test_what_nests_too_deep_to_be_told_restores_nothing_and_loses_nothing():
+    deep = "x"
+    for _ in range(700):
+        deep = [deep]
+    store = MemoryStore()
+    kept = keep(store, [QUESTION], reply())
+    odd = {"role": "user", "content": [{"type": "text", "text": "look"}, {"type": "odd", "value": deep}]}
+    history = [odd, kept, result()]
+    assert ["CANARY-thoughts"] == thoughts(asked(history, store))
+
+
 def test_a_store_asks_once_for_a_whole_conversation():
     class Counting(MemoryStore):
         asked = 0

@@ -118,7 +118,7 @@ def _prepare(
     path: str | None = None,
 ) -> Plan:
     rows = form.rows(messages)
-    history, recalled = recalled_for(messages, rows, form, policy.starts_turn, known)
+    history, recalled = recalled_for(messages, rows, form, policy.starts_turn, known, request)
     if recalled is not None:
         messages, rows = recalled.messages, recalled.rows
     again = isinstance(known, Overlay)  # what a plan for these messages kept: it knows blanks too

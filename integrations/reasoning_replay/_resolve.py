@@ -13,19 +13,25 @@ from typing import Any
 from ._history import History, Message, Part, StartsTurn
 from ._known import Known, memory_of
 from ._origin import Origin
-from ._restore import Recalled, recall
+from ._restore import Recalled, recall, start_of
 from .forms import Form, digest
 
 
 def recalled_for(
-    messages: Any, rows: list[Mapping[str, Any]], form: Form, starts_turn: StartsTurn | None, known: Known
+    messages: Any,
+    rows: list[Mapping[str, Any]],
+    form: Form,
+    starts_turn: StartsTurn | None,
+    known: Known,
+    request: Mapping[str, Any] | None,
 ) -> tuple[History, Recalled | None]:
     """The history, and what the store had for it: what a client dropped is back in it. None without such a store."""
     history = form.view(rows, starts_turn)
     memory = memory_of(known)
     if memory is None or form.recall is None:
         return history, None
-    found = recall(messages, rows, form, memory, list(dict.fromkeys(map(digest, _unproven(history, rows, form)))))
+    unproven = list(dict.fromkeys(map(digest, _unproven(history, rows, form))))
+    found = recall(messages, rows, form, memory, unproven, start_of(request))
     return found.told(form.view(found.rows, starts_turn) if found.restored else history), found
 
 

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple, Protocol
 from ._history import History, Message
 from ._known import ORIGINS_KEY, Memory
 from ._origin import Origin, from_mark_id, to_mark
-from .forms import Form, Messages, Said, digest
+from .forms import Form, Messages, Said, canonical, digest, plain
+from .forms._carriers import text_of
 
 REPLY_KEY = b"r"
 """Begins the key of a reply under the whole conversation before it."""
@@ -44,8 +45,8 @@ class Recalled(NamedTuple):
     messages: Any
     """As the caller gave them; the very same object where nothing was restored."""
     rows: list[Mapping[str, Any]]
-    trail: bytes
-    """Digest of all that is visible in it: what the reply to come is kept under."""
+    trail: bytes | None
+    """Digest of all that is visible in it, under which its reply is kept; None where not all of it is in hand."""
     places: tuple[int, ...] | None
     """Row → place in the caller's list; None where they are the same."""
     restored: frozenset[int]
@@ -99,12 +100,44 @@ class _Asked(NamedTuple):
     keys: tuple[bytes, ...]
 
 
+_SYSTEM = ("system", "instructions", "systemInstruction", "system_instruction")
+"""Parameters in which the dialects say what chat says in a message of its own."""
+_ELSEWHERE = ("previous_response_id", "conversation")
+"""Parameters that name a past which is not in hand."""
+
+
+def start_of(request: Mapping[str, Any] | None) -> bytes | None:
+    """The digest that a conversation begins with: what its parameters say; None where they name a past elsewhere."""
+    if request is None:
+        return _START
+    if any(request.get(name) for name in _ELSEWHERE):
+        return None
+    words = [_words(request[name]) for name in _SYSTEM if request.get(name)]
+    return _after(_START, canonical(words)) if words else _START
+
+
+def _words(value: Any) -> Any:
+    """What a system parameter says: its texts, however they are split; anything else as it stands."""
+    found = plain(value)
+    parts = found.get("parts", found) if isinstance(found, Mapping) else found
+    texts = [text_of([plain(part)]) for part in parts] if isinstance(parts, list) else []
+    return "".join(texts) if texts and all(texts) else found
+
+
+_UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)
+"""What a history that nests too deep, or a value that something else has written, may bring: then nothing is sure."""
+
+
 def recall(
-    messages: Any, rows: list[Mapping[str, Any]], form: Form, memory: Memory, payloads: Sequence[bytes]
+    messages: Any,
+    rows: list[Mapping[str, Any]],
+    form: Form,
+    memory: Memory,
+    payloads: Sequence[bytes],
+    start: bytes | None = _START,
 ) -> Recalled:
     """What the store has for a conversation, asked once: dropped reasoning, and the origins of these payloads."""
-    assert form.recall is not None
-    asked, trail = _asked(form.recall.said(rows), memory.session)
+    asked, trail = _asked(rows, form, memory.session, start)
     known = [ORIGINS_KEY + each for each in payloads]
     found = memory.get([*known, *(key for each in asked for key in each.keys)]) if known or asked else {}
     origins = {name: marks for name, key in zip(payloads, known, strict=True) if (marks := _origins(found.get(key)))}
@@ -122,10 +155,16 @@ def _rows(said: Said) -> range:
     return range(said.start, said.end)
 
 
-def _asked(said: Sequence[Said], session: str | None) -> tuple[list[_Asked], bytes]:
+def _asked(rows: Messages, form: Form, session: str | None, start: bytes | None) -> tuple[list[_Asked], bytes | None]:
+    assert form.recall is not None
+    try:
+        said = form.recall.said(rows) if start is not None else []
+    except _UNREADABLE:
+        return [], None
     replies: list[_Asked] = []
-    trail = _START
+    trail = start
     for each in said:
+        assert trail is not None
         trail = _after(trail, each.text)
         if each.reply and (each.bare or each.thin or session is not None):
             replies.append(_Asked(each, _keys(trail, each, session)))
@@ -161,15 +200,22 @@ def _laid(
     asked: _Asked, found: Mapping[bytes, Sequence[bytes]], rows: list[Mapping[str, Any]], form: Form
 ) -> list[Mapping[str, Any]] | None:
     """The rows of a reply with its reasoning; None where no key leads to one that is sure."""
-    assert form.recall is not None
     for key in asked.keys:
         kept = _one_of([_Kept.read(value) for value in found.get(key, ())], asked.said.calls)
         if kept is not None:
             given = rows[asked.said.start : asked.said.end]
-            run = form.recall.lay(given, kept.reasoning)
+            run = _with_reasoning(given, kept.reasoning, form)
             if len(run) != len(given) or any(new is not old for new, old in zip(run, given, strict=True)):
                 return [form.mark(row, to_mark(kept.origin)) for row in run]
     return None
+
+
+def _with_reasoning(rows: list[Mapping[str, Any]], reasoning: Any, form: Form) -> list[Mapping[str, Any]]:
+    assert form.recall is not None
+    try:
+        return form.recall.lay(rows, reasoning)
+    except _UNREADABLE:
+        return rows
 
 
 class _Kept(NamedTuple):
@@ -179,6 +225,9 @@ class _Kept(NamedTuple):
     calls: tuple[str, ...]
     reasoning: Any
 
+    def __repr__(self) -> str:
+        return f"<kept of {self.origin.host}>"
+
     @classmethod
     def read(cls, value: bytes) -> _Kept | None:
         """A stored value; None for one that another version of this library wrote."""
@@ -186,7 +235,7 @@ class _Kept(NamedTuple):
             fields = json.loads(value)
             version, origin = fields["v"], from_mark_id(str(fields["o"]))
             calls, reasoning = tuple(fields["c"]), fields["r"]
-        except (ValueError, KeyError, TypeError):
+        except _UNREADABLE:
             return None
         return None if origin is None or version != _VERSION else cls(origin, calls, reasoning)
 
@@ -248,7 +297,7 @@ def to_keep(
 ) -> Iterator[tuple[bytes, bytes]]:
     """Keys and values under which a reply's reasoning is kept.
 
-    That a reply brought none is kept too, for its session: an earlier one whose calls have the same ids is not it.
+    That it brought none is kept too: of two replies to the same words the one with reasoning is not the other one.
     """
     if form.recall is None:
         return
@@ -257,6 +306,5 @@ def to_keep(
         return
     reasoning = form.recall.lift(reply)
     value = _Kept(origin, said[0].calls, reasoning).value()
-    own, *named = _keys(_after(trail, said[0].text), said[0], session)
-    for key in named if reasoning is None else (own, *named):
+    for key in _keys(_after(trail, said[0].text), said[0], session):
         yield key, value

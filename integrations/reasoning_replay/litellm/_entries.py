@@ -147,17 +147,17 @@ class Entries:
 
     def _over_bridge(self, fields: dict[str, Any]) -> dict[str, Any]:
         details, given = details_of(fields.get("litellm_logging_obj")), fields["input"]
-        bridge, left = self._bridge(given, "responses")
-        put_bridge(details, bridge)
         asked = fields.get("responses_api_request")
+        bridge, left = self._bridge(given, "responses", asked if isinstance(asked, Mapping) else None)
+        put_bridge(details, bridge)
         request = self._conversation(fields, asked) if isinstance(asked, Mapping) else asked
         return {**fields, "input": left, "responses_api_request": request}
 
-    def _bridge(self, given: Any, dialect: str) -> tuple[Bridge, Any]:
+    def _bridge(self, given: Any, dialect: str, request: Mapping[str, Any] | None) -> tuple[Bridge, Any]:
         form, asked = form_for(None, dialect), self.asked()
         rows = form.rows(given)
         store = default_store() if asked.known is None else asked.known
-        _, recalled = recalled_for(given, rows, form, self.policy.starts_turn, store)
+        _, recalled = recalled_for(given, rows, form, self.policy.starts_turn, store, request)
         bridge = bridge_for(rows, form, store, self.policy.starts_turn, asked, recalled)
         left = given if isinstance(given, str) else bare(rows if recalled is None else recalled.rows, form)
         return bridge, left
@@ -202,7 +202,7 @@ class Entries:
         return fail_closed("litellm", lambda: self._synchronous(result, bridge), lambda: result)
 
     def _noted(self, fields: Mapping[str, Any]) -> tuple[Bridge, Any]:
-        bridge, left = self._bridge(fields["messages"], "anthropic")
+        bridge, left = self._bridge(fields["messages"], "anthropic", fields)
         put_bridge(details_of(fields.get("litellm_logging_obj")), bridge)
         return bridge, left
 
