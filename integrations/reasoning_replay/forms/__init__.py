@@ -56,7 +56,11 @@ class Recall(NamedTuple):
     """How one form tells what is visible, and how a reply's reasoning is taken out of it and put back."""
 
     said: Callable[[Messages], list[Said]]
-    """A whole conversation, piece by piece."""
+    """A whole conversation, piece by piece.
+
+    Behind a reply that stands for messages that are gone, or that names its speaker, comes a piece without rows: it
+    tells so to all that follows, and is no part of the reply's own text.
+    """
     lift: Callable[[Messages], Any]
     """The rows of one reply → its reasoning as JSON values, nothing visible in them; None where it has none."""
     lay: Callable[[Messages, Any], list[Mapping[str, Any]]]
@@ -129,7 +133,10 @@ def size_of(text: str) -> int:
 
 def canonical(value: object) -> str:
     """JSON of a value, equal for equal values."""
-    return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
+    return _CANONICAL.encode(value)
+
+
+_CANONICAL = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 def as_mapping(value: object) -> Mapping[str, Any] | None:

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 from .._origin import MARK
 from . import PSF, Messages, Recall, Said, plain
+from ._carriers import is_past
 from ._places import Look, put, take, text_in
-from ._recall import Calls, called, ordered, plain_id, shown, unpacked
+from ._recall import Calls, beside, called, hidden_past, ordered, plain_id, shown, unpacked
 
 Block = Mapping[str, Any]
 _REPLY = "assistant"
@@ -66,6 +67,10 @@ class Speech(NamedTuple):
     """What a usual block shows that has nothing of its host's own, told in one look; None for any other block."""
 
 
+Reads = Callable[[Speech, Any], Visible]
+"""What a block shows."""
+
+
 def recall_by(speech: Speech) -> Recall:
     """How a form of blocks is recalled."""
     return Recall(said=partial(said, speech), lift=partial(lift, speech), lay=partial(lay, speech))
@@ -83,11 +88,14 @@ def said(speech: Speech, messages: Messages) -> list[Said]:
             text = f"[{role},{len(content)}:{content}]" if content != "" else f"[{role}]"
             out.append(Said(at, at + 1, reply, text, (), reply))
             continue
-        pieces, ids, held = _tell(speech, content if isinstance(content, list) else (), calls)
+        blocks = content if isinstance(content, list) else ()
+        pieces, ids, held = _tell(speech, blocks, calls, _read if reply else _heard)
         if ids:
             calls.add(ids)
         thin = reply and held == _OPEN and MARK not in message
         out.append(Said(at, at + 1, reply, f"[{role}{pieces}]", ids if all(ids) else (), reply and not held, thin))
+        if reply and (pasts := [block for block in map(plain, blocks) if is_past(block)] if held else []):
+            out.append(beside(at + 1, (hidden_past(shown(block, whole=True)) for block in pasts)))
     return out
 
 
@@ -95,9 +103,10 @@ _OPEN = {"text"}
 """What a client keeps that shows thinking and drops what seals it."""
 
 
-def _tell(speech: Speech, blocks: Iterable[Any], calls: Calls) -> tuple[str, tuple[str, ...], set[str]]:
+def _tell(speech: Speech, blocks: Iterable[Any], calls: Calls, read: Reads) -> tuple[str, tuple[str, ...], set[str]]:
     """All that is visible in blocks, the ids of the calls among them, and the codes of reasoning that is no blank."""
-    told = text = ""
+    told: list[str] = []
+    texts: list[str] = []
     ids: list[str] = []
     held: set[str] = set()
     usual = speech.usual
@@ -105,26 +114,37 @@ def _tell(speech: Speech, blocks: Iterable[Any], calls: Calls) -> tuple[str, tup
         block = each if each.__class__ is dict else plain(each)
         what = usual(block) if block.__class__ is dict else None
         if what is None:
-            what = _read(speech, block)
+            what = read(speech, block)
             if isinstance(block, Mapping) and not _is_filler(code := speech.code(block)):
                 held.add("marked" if PSF in block else str(code))
         if what.__class__ is str:
-            text += what
+            texts.append(what)
         elif what is not None:
-            before = f",{len(text)}:{text}" if text != "" else ""
-            told, text = f"{told}{before},{_shown(speech, what, calls, ids)}", ""
-    return (f"{told},{len(text)}:{text}" if text != "" else told), tuple(ids), held
+            if texts:
+                told.append(_one_text(texts))
+            told.append(f",{_shown(speech, what, calls, ids, read)}")
+    if texts:
+        told.append(_one_text(texts))
+    return "".join(told), tuple(ids), held
 
 
-def _shown(speech: Speech, what: Any, calls: Calls, ids: list[str]) -> str:
+def _one_text(texts: list[str]) -> str:
+    """Texts that touch as one, behind a comma; empties the list."""
+    text = texts[0] if len(texts) == 1 else "".join(texts)
+    texts.clear()
+    return f",{len(text)}:{text}" if text != "" else ""
+
+
+def _shown(speech: Speech, what: Any, calls: Calls, ids: list[str], read: Reads) -> str:
     """What is no text; the id of a call is added to `ids`."""
     if what.__class__ is Call:
         ids.append(plain_id(what.id) if isinstance(what.id, str) else "")
         return called(what.name, what.arguments)
-    return _answered(speech, what, calls) if what.__class__ is Answer else what.text
+    return _answered(speech, what, calls, read) if what.__class__ is Answer else what.text
 
 
 def _read(speech: Speech, block: Any) -> Visible:
+    """What a block of a reply shows: no reasoning, and nothing of its host's own."""
     look = speech.look
     if not isinstance(block, Mapping):  # inside an answer
         return block if isinstance(block, str) else Seen(shown(block))
@@ -135,7 +155,19 @@ def _read(speech: Speech, block: Any) -> Visible:
     return speech.call(block) or speech.answer(block) or Seen(shown(look.bare(block)))
 
 
-def _answered(speech: Speech, answer: Answer, calls: Calls) -> str:
+def _heard(speech: Speech, block: Any) -> Visible:
+    """What a block of anybody else's shows: all of it."""
+    look = speech.look
+    if not isinstance(block, Mapping):
+        return block if isinstance(block, str) else Seen(shown(block))
+    if look.is_silent(block):
+        return None
+    if look.is_text(block):
+        return text_in(block)
+    return speech.call(block) or speech.answer(block) or Seen(shown(block, whole=True))
+
+
+def _answered(speech: Speech, answer: Answer, calls: Calls, read: Reads) -> str:
     content = answer.content
     head = f"answer,{calls.answered(answer.id)}{',failed' if answer.failed else ''}"
     if answer.name is not None:
@@ -145,7 +177,7 @@ def _answered(speech: Speech, answer: Answer, calls: Calls) -> str:
     if content.__class__ is str:
         return f"[{head},{len(content)}:{content}]"
     if isinstance(content, list):
-        return f"[{head}{_tell(speech, content, calls)[0]}]"
+        return f"[{head}{_tell(speech, content, calls, read)[0]}]"
     return f"[{head},{shown(content)}]"
 
 

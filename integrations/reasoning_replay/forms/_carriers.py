@@ -99,6 +99,11 @@ _OTHER_BLOCKS = {"redacted_thinking": "redacted", "compaction": "opaque"}
 """Blocks that only their host can read; a compaction stands for messages that are gone (Anthropic, 2026-09)."""
 
 
+def is_past(block: object) -> bool:
+    """Whether a block stands for messages that are gone."""
+    return isinstance(block, Mapping) and block.get("type") == "compaction"
+
+
 def _holds_seal(value: object) -> bool:
     """Whether a sealed key, or a part that calls itself encrypted, is anywhere in a block (Databricks' summaries)."""
     if isinstance(value, list):

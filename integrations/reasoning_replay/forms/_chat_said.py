@@ -18,24 +18,35 @@ from ._carriers import (
     THOUGHT,
     block_code,
     extra_code,
+    is_past,
     signature_of,
     without_extras,
 )
 from ._inline import inline_in
 from ._places import Look, text_in
-from ._recall import Calls, Words, called, meant, ordered, plain_id, shown
+from ._recall import Calls, Words, beside, called, hidden_past, meant, ordered, plain_id, shown, speaker
 
 View = Callable[[Messages], History]
 _ROLES = {"developer": "system"}
 _NAMED = ("user", "system", "function")
 """Roles whose name the model reads."""
 _PICTURES = ("image_url", "input_image")
+_TEXTS = (None, "text", "input_text", "output_text")
+"""Types of parts that are their text and nothing else; a picture may have a text beside it."""
+
+
+def _is_text(part: Any) -> bool:
+    if isinstance(part, str):
+        return True
+    return isinstance(part, Mapping) and isinstance(part.get("text"), str) and part.get("type") in _TEXTS
+
+
 BLOCKS = Look(
     is_hidden=lambda part: block_code(part) is not None,
     seal=lambda part: {key: part[key] for key in EXTRAS if part.get(key) is not None} if extra_code(part) else None,
     sealed=lambda part, seal: {**({"type": "text", "text": part} if isinstance(part, str) else part), **seal},
     bare=without_extras,
-    is_text=lambda part: isinstance(part, str) or (isinstance(part, Mapping) and isinstance(part.get("text"), str)),
+    is_text=_is_text,
 )
 
 
@@ -52,6 +63,8 @@ def said(view: View, messages: Messages) -> list[Said]:
             if ids:
                 calls.add(ids)
             out.append(Said(at, at + 1, True, text, ids if all(ids) else (), bare, thin))
+            if (given.__class__ is list or "name" in message) and (more := _beside(message, given)):
+                out.append(beside(at + 1, more))
             continue
         who = f"tool,{_answered(message, calls)}" if role == "tool" else _ROLES.get(str(role), str(role))
         if content.__class__ is str and content != "" and (len(message) == 2 or role == "tool"):
@@ -72,6 +85,14 @@ def _one_text(content: list[Any]) -> Any:
 
 
 _SEALS = frozenset(EXTRAS)
+
+
+def _beside(message: Mapping[str, Any], content: Any) -> list[str]:
+    """What a reply has beside its words: who of several said it, and messages that are gone."""
+    name = message.get("name")
+    names = [] if name in (None, "") else [speaker(name)]
+    parts = map(plain, content) if isinstance(content, list) else ()
+    return [*names, *(hidden_past(shown(part, whole=True)) for part in parts if is_past(part))]
 
 
 _Told = tuple[str, tuple[str, ...], bool, bool]
@@ -149,26 +170,26 @@ def _told(who: str, message: Mapping[str, Any], content: Any) -> str:
     words = Words(who)
     if message.get("role") in _NAMED and message.get("name") not in (None, ""):
         words.show(shown({"name": message["name"]}))
-    _say(words, content)
+    _say(words, content, whole=True)
     _show_pictures(words, message)
     return str(words)
 
 
-def _say(words: Words, content: Any) -> None:
-    """The texts and pictures of a content; thinking in it is not said."""
+def _say(words: Words, content: Any, *, whole: bool = False) -> None:
+    """The texts and pictures of a content; thinking is not said in a reply, and is (`whole`) in anything else."""
     if not isinstance(content, list):
         if isinstance(content, str) or content is None:
             words.say(content)
         else:
-            words.show(shown(content))
+            words.show(shown(content, whole=whole))
         return
     for part in map(plain, content):
-        if block_code(part) is not None:
+        if not whole and block_code(part) is not None:
             continue
         if BLOCKS.is_text(part):
             words.say(text_in(part))
         else:
-            words.show(shown(_picture(part)))
+            words.show(shown(_picture(part), whole=whole))
 
 
 def _picture(part: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 from .._history import History
 from .._origin import MARK
 from . import PSF, Messages, Recall, Said
-from ._carriers import PSF_CARRIERS, SEALED, STRINGS
+from ._carriers import PSF_CARRIERS, SEALED, STRINGS, is_past
 from ._inline import inline_in
 from ._langchain_blocks import (
     FIELD,
@@ -31,7 +31,19 @@ from ._langchain_blocks import (
 from ._langchain_calls import filled_shells, is_call, shells_of
 from ._langchain_write import Edited
 from ._places import Look, loose_places, loosened, put, solids_of, take, text_in
-from ._recall import Calls, Words, called, packed, plain_id, shown, unpacked
+from ._recall import (
+    Calls,
+    Words,
+    beside,
+    called,
+    hidden_past,
+    is_name_alone,
+    packed,
+    plain_id,
+    shown,
+    speaker,
+    unpacked,
+)
 
 View = Callable[[Messages], History]
 RoleOf = Callable[[Mapping[str, Any]], str]
@@ -124,6 +136,8 @@ def said(view: View, role_of: RoleOf, messages: Messages) -> list[Said]:
             if ids:
                 calls.add(ids)
             out.append(Said(at, at + 1, True, text, ids if all(ids) else (), bare))
+            if more := _beside(row, content):
+                out.append(beside(at + 1, more))
             continue
         who = _ROLES.get(role, role)
         if role == "tool":
@@ -134,18 +148,29 @@ def said(view: View, role_of: RoleOf, messages: Messages) -> list[Said]:
         if content.__class__ is str and content != "":
             text = f"[{who},{len(content)}:{content}]"
         else:
-            text = str(_say(Words(who), content))
+            text = str(_say(Words(who), content, whole=True))
         out.append(Said(at, at + 1, False, text, (), False))
     return out
 
 
-def _say(words: Words, content: Any) -> Words:
-    """The texts and pictures of a content."""
+def _beside(row: Mapping[str, Any], content: Any) -> list[str]:
+    """What a reply has beside its words: who of several said it, and messages that are gone."""
+    name = row.get("name")
+    names = [] if name in (None, "") else [speaker(name)]
+    blocks = content if content.__class__ is list else ()
+    return [*names, *(hidden_past(shown(block, ("index",), whole=True)) for block in blocks if is_past(block))]
+
+
+def _say(words: Words, content: Any, *, whole: bool = False) -> Words:
+    """The texts and pictures of a content; thinking is not said in a reply, and is (`whole`) in anything else."""
     for block in content if isinstance(content, list) else [content]:
         if _is_text(block):
-            words.say(text_in(_bare(block)))
+            words.say(text_in(block if whole else _bare(block)))
+        elif whole and block is not None:
+            words.show(shown(block, ("index",), whole=True))
         elif block is not None and not is_call(block) and reasoning_in(block) is None:
-            words.show(shown(_bare(block) if isinstance(block, Mapping) else block, ("index",)))
+            named = not isinstance(block, Mapping) or is_name_alone(block)
+            words.show(shown(block if named else _bare(block), ("index",)))
     return words
 
 

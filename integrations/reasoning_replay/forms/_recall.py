@@ -14,11 +14,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from .._origin import MARK
-from . import PSF, TURN, as_mapping, canonical
+from . import PSF, TURN, Said, as_mapping, canonical, digest
 from ._carriers import EXTRAS, THOUGHT
 
-_MEANS_NOTHING = frozenset({"cache_control", PSF, TURN, MARK, *EXTRAS})
-"""Keys of a visible piece that say nothing to anybody but a host or a framework."""
+_MEANS_NOTHING = frozenset({"cache_control", PSF, MARK})
+"""Keys that say nothing to anybody but a host or a framework, at any depth of a visible piece."""
+_BESIDE = frozenset({TURN, *EXTRAS})
+"""Keys beside a reply's visible piece that only its host knows; in a piece of anybody else's they are data."""
 _BYTES = "\0bytes"
 
 
@@ -135,21 +137,54 @@ def ordered(value: object) -> str:
         return json.dumps(value, ensure_ascii=False, default=str, skipkeys=True)
 
 
-def shown(piece: object, without: Iterable[str] = ()) -> str:
-    """A piece that is no text (a picture, a file), without what means nothing and without keys of its form's own."""
+def shown(piece: object, without: Iterable[str] = (), *, whole: bool = False) -> str:
+    """A piece that is no text (a picture, a file), without what means nothing and without keys of its form's own.
+
+    `whole`: with the keys that seal a reply's piece, since somebody else says it.
+    """
     found = as_mapping(piece)
     if found is None:
         return ordered(piece)
-    return ordered(_lean({key: value for key, value in found.items() if key not in without}))
+    left = {key: value for key, value in found.items() if key not in without and (whole or key not in _BESIDE)}
+    return ordered(_lean(left))
+
+
+def beside(at: int, pieces: Iterable[str]) -> Said:
+    """What a reply up to this row has beside its own words: it counts for all that follows, and not in its own text.
+
+    So a reply is found by what its client has kept of it, and no other past is taken for this one.
+    """
+    return Said(at, at, False, f"[beside,{','.join(pieces)}]", (), False)
+
+
+def hidden_past(payload: str) -> str:
+    """Stands for messages that are gone, or that only their host has."""
+    return f"past={digest(payload).hex()}"
+
+
+def is_name_alone(item: Mapping[str, Any]) -> bool:
+    """Whether an item comes without what it shows, as the name of what its host has stored."""
+    kind = item.get("type")
+    return kind == "image_generation_call" and item.get("result") in (None, "")
+
+
+def speaker(name: object) -> str:
+    """Which of several assistants a reply is from, as its client says."""
+    return f"name={ordered(name)}"
 
 
 def _lean(value: Any) -> Any:
-    found = as_mapping(value)
+    if value.__class__ in _PLAIN:
+        return value
+    found = value if value.__class__ is dict else as_mapping(value)
     if found is not None:
         return {key: _lean(each) for key, each in found.items() if key not in _MEANS_NOTHING and not _is_nothing(each)}
     if isinstance(value, list | tuple):
         return [_lean(each) for each in value]
     return base64.b64encode(value).decode() if isinstance(value, bytes | bytearray) else value
+
+
+_PLAIN = frozenset({str, int, float, bool, type(None)})
 
 
 def _is_nothing(value: object) -> bool:

@@ -6,18 +6,21 @@ id without its reasoning item is refused, so a client that kept ids alone gets t
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
 from . import PSF, Messages, Recall, Said, as_mapping, plain
-from ._carriers import EXTRAS, THOUGHT, item_seal, item_text
-from ._recall import Calls, called, packed, plain_id, quoted, shown, unpacked
+from ._carriers import EXTRAS, THOUGHT, item_payload, item_seal, item_text
+from ._recall import Calls, beside, called, hidden_past, is_name_alone, packed, plain_id, quoted, shown, unpacked
 from ._responses_stream import call_signature
 
 Reads = Callable[[Mapping[str, Any]], str]
 _REPLY = "assistant"
 _HIDDEN = ("reasoning", "compaction", "item_reference")
+_PASTS = ("compaction", "context_compaction", "compaction_summary", "item_reference")
+"""Items that stand for what is gone, or what their host alone has."""
 _NAMES = ("id", "status", "phase")
 """What goes with the reasoning of a visible item's run (`phase`: "preserve it", OpenAI's guide of gpt-5.4)."""
 _OF_THE_HOST = frozenset({"id", "status", "call_id", *EXTRAS, PSF})
@@ -46,16 +49,16 @@ def said(kind_of: Reads, role_of: Reads, messages: Messages) -> list[Said]:
             run.add(kind, item)
             continue
         if run.start < at:
-            out.append(run.said(at, calls))
+            out += run.said(at, calls)
             run = _Run(at)
         run.start = at + 1
         if role == "tool" and kind != "message":
             text = _answer(item, calls)
         else:
-            text = f"[{_ROLES.get(role, role)}{_say(item.get('content'))}]"
+            text = f"[{_ROLES.get(role, role)}{_say(item.get('content'), whole=True)}]"
         out.append(Said(at, at + 1, False, text, (), False))
     if run.start < len(messages):
-        out.append(run.said(len(messages), calls))
+        out += run.said(len(messages), calls)
     return out
 
 
@@ -66,17 +69,20 @@ _ROLE_OF = {"function_call": _REPLY, "reasoning": _REPLY, "function_call_output"
 class _Run:
     """The model's items up to another's. Mutable: it holds what has been seen of them."""
 
-    __slots__ = ("held", "ids", "start", "texts")
+    __slots__ = ("held", "ids", "pasts", "start", "texts")
 
     def __init__(self, start: int) -> None:
         self.start = start
         self.texts: list[str] = []
         self.ids: list[str] = []
+        self.pasts: list[str] = []
         self.held: set[str] = set()
         """What there is of its host's own: `text` that anybody can read, or `sealed`."""
 
     def add(self, kind: str, item: Mapping[str, Any]) -> None:
         """Takes the next item."""
+        if kind in _PASTS:
+            self.pasts.append(hidden_past(item_payload(item)))
         if kind in _HIDDEN:
             self.held.add("text" if _is_open(kind, item) else "sealed")
             return
@@ -89,33 +95,42 @@ class _Run:
         if isinstance(identity, str):
             self.ids.append(plain_id(identity))
 
-    def said(self, end: int, calls: Calls) -> Said:
-        """All of them as one reply."""
+    def said(self, end: int, calls: Calls) -> list[Said]:
+        """All of them as one reply, and the pasts that they stand for."""
         ids = tuple(self.ids)
         if ids:
             calls.add(ids)
         text = f"[assistant,{','.join(self.texts)}]"
-        return Said(self.start, end, True, text, ids, not self.held, self.held == {"text"})
+        reply = Said(self.start, end, True, text, ids, not self.held, self.held == {"text"})
+        return [reply, beside(end, self.pasts)] if self.pasts else [reply]
 
 
-def _say(content: Any) -> str:
-    """The texts and pictures of a content, each behind a comma; empty for nothing."""
+def _say(content: Any, *, whole: bool = False) -> str:
+    """The texts and pictures of a content, each behind a comma; empty for nothing. `whole`: no reply's."""
     if isinstance(content, str):
         return f",{len(content)}:{content}" if content != "" else ""
     if not isinstance(content, list):
         return "" if content is None else f",{shown(content)}"
-    told = text = ""
+    told: list[str] = []
+    texts: list[str] = []
     for each in content:
         part = each if each.__class__ is dict else plain(each)
         if isinstance(part, str):
-            text += part
+            texts.append(part)
         elif isinstance(part, Mapping) and part.get("type") in _TEXTS:
             words = part.get("text")
-            text += words if words.__class__ is str else ""
+            if words.__class__ is str:
+                texts.append(words)
         else:
-            told += f",{len(text)}:{text}" if text != "" else ""
-            told, text = f"{told},{shown(part, _NO_WORDS)}", ""
-    return f"{told},{len(text)}:{text}" if text != "" else told
+            told += (_one_text(texts), f",{shown(part, _NO_WORDS, whole=whole)}")
+    return "".join((*told, _one_text(texts)))
+
+
+def _one_text(texts: list[str]) -> str:
+    """Texts that touch as one, behind a comma; empties the list."""
+    text = texts[0] if len(texts) == 1 else "".join(texts)
+    texts.clear()
+    return f",{len(text)}:{text}" if text != "" else ""
 
 
 _NO_WORDS = ("annotations", "logprobs")
@@ -126,7 +141,7 @@ def _answer(item: Mapping[str, Any], calls: Calls) -> str:
     place = calls.answered(item.get("call_id"))
     output = item.get("output")
     if output is not None:
-        return f"[answer,{place}{_say(output)}]"
+        return f"[answer,{place}{_say(output, whole=True)}]"
     rest = {key: value for key, value in item.items() if key not in ("output", *_OF_THE_HOST)}
     return f"[answer,{place},{shown(rest)}]"
 
@@ -137,10 +152,16 @@ def _visible(kind: str, item: Mapping[str, Any]) -> str:
         words = _say(item.get("content"))
         return f"[message{words}]" if words != "" else ""
     if kind == "function_call":
-        return called(item.get("name"), item.get("arguments"))
+        return f"{called(item.get('name'), item.get('arguments'))}{_space(item)}"
     if kind == "custom_tool_call":
-        return f"{called(item.get('name'), None)}{quoted(str(item.get('input') or ''))}"
-    return shown({**item, "type": kind}, _OF_THE_HOST)
+        return f"{called(item.get('name'), None)}{quoted(str(item.get('input') or ''))}{_space(item)}"
+    return shown({**item, "type": kind}, _OF_THE_HOST - {"id"} if is_name_alone(item) else _OF_THE_HOST)
+
+
+def _space(item: Mapping[str, Any]) -> str:
+    """Which of several tools of one name is called."""
+    space = item.get("namespace")
+    return "" if space in (None, "") else f"@{quoted(str(space))}"
 
 
 def _is_open(kind: str, item: Mapping[str, Any]) -> bool:
@@ -228,7 +249,7 @@ def lay(kind_of: Reads, role_of: Reads, rows: Messages, lifted: Any) -> list[Map
     rows = _without_echo(kind_of, rows, lifted) if isinstance(lifted, Mapping) else rows
     if not isinstance(lifted, Mapping) or not _is_bare(kind_of, rows):
         return list(given)
-    items = [(_Place(*place), unpacked(item)) for *place, item in lifted.get("items", ())]
+    items = deque((_Place(*place), unpacked(item)) for *place, item in lifted.get("items", ()))
     beside: dict[_Place, dict[str, Any]] = {}
     for *named, more in (*lifted.get("names", ()), *lifted.get("seals", ())):
         name = _Place(*named)
@@ -238,7 +259,7 @@ def lay(kind_of: Reads, role_of: Reads, rows: Messages, lifted: Any) -> list[Map
     for row in rows:
         says = _visible(kind_of(row), row) != ""
         while items and (items[0][0] <= place or (says and items[0][0].said == place.said)):
-            out.append(items.pop(0)[1])
+            out.append(items.popleft()[1])
         out.append(_with(row, beside.pop(place.named(says=says), {})))
         place = place.behind(says=says)
     if any(name.empty < 0 for name in beside) or any(each.said > place.said for each, _ in items):
