@@ -21,6 +21,9 @@ DIALECTS: tuple[str, ...] = get_args(Dialect)
 MARK = "reasoning_replay"
 """The key of the mark, beside the reasoning that it belongs to."""
 
+LONGEST_ID = 4096
+"""Characters of a mark's id that is read: Bedrock's ARNs, the longest of models' names, have 2048 at most."""
+
 _DEFAULT_PORTS = {"https": 443, "": 443, "http": 80, "wss": 443, "ws": 80}
 _URL = r"(?s)(?:(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):)?//(?P<rest>.*)"
 _CUSTOM = r"(?a)custom:[A-Za-z_][\w.-]*\Z"
@@ -177,9 +180,15 @@ def mark_id(mark: object) -> str | None:
     return None
 
 
-@lru_cache(maxsize=4096)
 def from_mark_id(identity: str) -> Origin | None:
     """The origin that a mark's id names; None when its checksum fails (broken is unknown)."""
+    return (
+        None if len(identity) > LONGEST_ID else _from_mark_id(identity)
+    )  # before the cache: whoever writes may be anybody
+
+
+@lru_cache(maxsize=4096)
+def _from_mark_id(identity: str) -> Origin | None:
     body, _, checksum = identity.rpartition("|")
     parts = body.split("|")
     if len(parts) != 5 or checksum != f"{crc32(body.encode()):08x}":

@@ -6,6 +6,7 @@ In the LiteLLM Proxy: `litellm_settings.callbacks: [reasoning_replay.litellm.pro
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 from typing import Any
 
@@ -21,6 +22,9 @@ from ._told import report_of
 
 __all__ = ["ConversationElsewhere", "MissingReasoning", "ReasoningReplay", "keeping_in", "report_of"]
 
+_PROXY = "litellm.proxy.proxy_server"
+"""The module that reads the configuration: where it is not loaded, whoever asks only looks around."""
+
 
 @cache
 def _proxy_handler_instance() -> Any:
@@ -30,7 +34,7 @@ def _proxy_handler_instance() -> Any:
 
 
 def __getattr__(name: str) -> Any:
-    """`proxy_handler_instance` is made, and its patches go in, when the proxy asks for it."""
-    if name == "proxy_handler_instance":
+    """`proxy_handler_instance` is made, and its patches go in, when the proxy asks for it; a program has none."""
+    if name == "proxy_handler_instance" and _PROXY in sys.modules:
         return _proxy_handler_instance()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -28,6 +28,7 @@ from ._attempt import REPORT, details_of
 from ._callback import ReasoningReplay
 from ._carriers import COVERED
 from ._entries import Entry
+from ._errors import without_hosts
 from ._keeping import Asked, asking
 from ._policies import KEY
 from ._proxy_settings import BLOCK, BadSettings, Settings, default_path, settings_from, store_for
@@ -74,32 +75,46 @@ class ProxyReplay(ReasoningReplay):
         self, user_api_key_dict: Any, cache: Any, data: dict[str, Any], call_type: str
     ) -> None:
         """Finds the tenant of a request and opens its marks, in the request itself."""
-        done = _opened.get()
-        if any(data.get(key) is rows for key, rows in done):
+        done, now = _opened.get(), asking.get()
+        same = now is not None and fail_closed("litellm", lambda: self._is_by(now, user_api_key_dict), lambda: False)
+        if same and any(data.get(key) is rows for key, rows in done):
             return  # LiteLLM lists a callback twice after it has read its configuration again
+        if same and call_type not in COVERED:  # a tool that LiteLLM runs within the request: its next step is theirs
+            fail_closed("litellm", lambda: _uncovered(data), lambda: _bare(data))
+            return
         asking.set(None)
         _opened.set(())
         _noted.set(details_of(data.get("litellm_logging_obj")))
         fail_closed("litellm", lambda: self._arrives(user_api_key_dict, data, call_type), lambda: _bare(data))
 
+    def _is_by(self, now: Asked, auth: Any) -> bool:
+        """Whether a call is of the tenant whose request is being served."""
+        return auth is None or self._tenant(auth) == getattr(now.known, "tenant", None)
+
     def _arrives(self, auth: Any, data: dict[str, Any], call_type: str) -> None:
-        _forget_orders(data)
         if call_type not in COVERED:
-            _bare(data)
+            _uncovered(data)
             return
+        _forget_orders(data)
         for key in _ROWS:
             rows = data.get(key)
             if isinstance(rows, list):
                 form = "anthropic" if call_type == "anthropic_messages" else _FORMS.get(key)
-                _put(data, key, unmarked_rows(rows) if form is None else opened(rows, form, self._sealer))
-        asking.set(self._asked_by(self._tenant(auth), session_of(data)))
+                left = unmarked_rows(rows) if form is None else opened(rows, form, self._sealer)
+                _put(data, key, left)
+                _opened.set((*_opened.get(), (key, left)))
+        tenant = self._tenant(auth)
+        self._warn_of_nobody(tenant)
+        asking.set(self._asked_by(tenant, session_of(data)))
 
     def _tenant(self, auth: Any) -> str | None:
         if self._store is None:
             return None
+        return tenant_of(auth, self._settings.tenant, checked=_checks_keys(auth), mapped=_maps_users())
+
+    def _warn_of_nobody(self, tenant: str | None) -> None:
         by = self._settings.tenant
-        tenant = tenant_of(auth, by, checked=_checks_keys(auth), mapped=_maps_users())
-        if tenant is None and first_time(("no tenant", by)):
+        if self._store is not None and tenant is None and first_time(("no tenant", by)):
             _log.warning(
                 "reasoning-replay: a request without a tenant (by %s); nothing is kept for it or restored (said once). "
                 "A tenant needs a key that the proxy checks (general_settings.master_key, custom_auth), with a %s; "
@@ -108,18 +123,24 @@ class ProxyReplay(ReasoningReplay):
                 by,
                 BLOCK,
             )
-        return tenant
 
     # Calls that no request of a client has made
 
     def before_dispatch(self, fields: dict[str, Any]) -> dict[str, Any]:
-        return super().before_dispatch(_by_nobody(fields, "messages"))
+        with without_hosts():
+            return super().before_dispatch(_by_nobody(fields, "messages"))
+
+    def through_client(self, context: Any) -> Any:
+        with without_hosts():
+            return super().through_client(context)
 
     def before_send(self, entry: Entry, fields: dict[str, Any]) -> dict[str, Any]:
-        return super().before_send(entry, _by_nobody(fields, entry.messages))
+        with without_hosts():
+            return super().before_send(entry, _by_nobody(fields, entry.messages))
 
     def before_bridge(self, fields: dict[str, Any]) -> dict[str, Any]:
-        return super().before_bridge(_by_nobody(fields, "input"))
+        with without_hosts():
+            return super().before_bridge(_by_nobody(fields, "input"))
 
     def around_messages(self, call: Callable[..., Any], fields: dict[str, Any]) -> Any:
         return super().around_messages(call, _by_nobody(fields, "messages"))
@@ -147,10 +168,14 @@ def _by_nobody(fields: dict[str, Any], key: str) -> dict[str, Any]:
 def _put(data: dict[str, Any], key: str, rows: list[Any]) -> None:
     """Puts messages in the place of a request's; LiteLLM has noted them for its callbacks already."""
     data[key] = rows
-    _opened.set((*_opened.get(), (key, rows)))
     logging_obj: Any = data.get("litellm_logging_obj")
     if hasattr(logging_obj, "update_messages"):
         logging_obj.update_messages(rows)
+
+
+def _uncovered(data: dict[str, Any]) -> None:
+    _forget_orders(data)
+    _bare(data)
 
 
 def _bare(data: dict[str, Any]) -> None:

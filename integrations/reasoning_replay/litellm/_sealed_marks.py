@@ -35,6 +35,10 @@ _BLOCK = 128
 """Names are padded to a multiple of this: one block holds all but unusual ones (Bedrock's ARNs take two)."""
 _READ = 8192
 """Ids whose reading is remembered: a conversation sends all of its marks again with each request. Some 8 MB."""
+_REMEMBERED = 1024
+"""Characters of an id whose reading is remembered: a client may write what it likes. Usual ones have some 250."""
+_LONGEST = 1 << 16
+"""Characters of an id that is read at all: the longest name that `seal` can write, and a thousand parts."""
 _HEAD = len(_VERSION) + 1 + _IV
 
 
@@ -60,8 +64,10 @@ class Sealer:
 
     def opened(self, sealed: str, payloads: Sequence[str]) -> str | None:
         """The origin's id, where it was sealed with every one of these payloads; else None."""
-        found = self._read(sealed)
-        if found is None or not payloads:
+        if len(sealed) > _LONGEST or not payloads:
+            return None
+        found = self._read(sealed) if len(sealed) <= _REMEMBERED else self._unpacked(sealed)
+        if found is None:
             return None
         iv, name, tags = found
         if any(self._tag(iv, name, _encoded(each)) not in tags for each in payloads):

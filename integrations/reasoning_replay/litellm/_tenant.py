@@ -17,6 +17,14 @@ from .._origin import Origin
 ONE = "one"
 """Every client is the same tenant: a proxy of one person, or of people who may see each other's conversations."""
 _IDENTITIES = {"key": ("token", "api_key"), "user": ("user_id",), "team": ("team_id",)}
+_NOBODYS = {
+    "token": "failed-to-connect-to-db",
+    "key_name": "failed-to-connect-to-db",
+    "user_id": "__db_unavailable_fallback__",
+}
+"""Whom LiteLLM takes every caller for, unchecked, while its database is down (`allow_requests_on_db_unavailable`)."""
+_NO_TEAMS = frozenset({"litellm-dashboard"})
+"""The team of all who are signed in to LiteLLM's dashboard. Both as of litellm 1.110.2."""
 TENANTS = (*_IDENTITIES, ONE)
 """What a configuration may say of who is one tenant."""
 _LONGEST_SESSION = 512
@@ -35,8 +43,12 @@ def tenant_of(auth: Any, by: str, *, checked: bool = True, mapped: bool = False)
     """
     if by == ONE:
         return _hashed(ONE)
+    if any(getattr(auth, name, None) == value for name, value in _NOBODYS.items()):
+        return None
     kinds = (by, "key") if by == "user" and mapped else (by,)
     found = [_first(auth, _IDENTITIES[kind]) for kind in kinds]
+    if by == "team" and found[0] in _NO_TEAMS:
+        return None
     return _hashed(*kinds, *map(str, found)) if checked and None not in found else None
 
 
