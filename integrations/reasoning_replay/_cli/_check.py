@@ -8,27 +8,21 @@ from __future__ import annotations
 
 import json
 from argparse import Namespace
-from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from .._capture import adopt
-from .._origin import Origin
 from .._plan import Plan
 from .._replay import prepare, rule_for
 from .._report import sentence
 from .._rules import Rule
-from ..forms import PSF
 from ._nothing import Nothing
 from ._print import Printer
 from ._proxy_config import LINE, Config, Deployment, Step, read_config
+from ._sample import turns_of, written_by
 
 TOOLS = [{"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}]
 MANUAL = {"thinking": {"type": "enabled", "budget_tokens": 1024}, "max_tokens": 4096}
 """What asks a model to think that does not unless it is asked."""
-BLOCKS = ("anthropic", "bedrock", "gemini")
-"""Dialects whose reasoning LiteLLM hands on as signed blocks."""
-SEAL = "c2lnbmF0dXJl"
 OTHERS_WROTE = ("foreign", "sealed")
 """Reasons that say it all where they stand among others."""
 COPIES = ("not_taken", "unsigned")
@@ -55,43 +49,6 @@ def run(arguments: Namespace) -> int:
 # A conversation to plan -----------------------------------------------------------------------------------------------
 
 
-def _said(place: Deployment, number: int, *, calls: bool) -> list[dict[str, Any]]:
-    """A reply as LiteLLM hands it on, and the tool's result."""
-    reply: dict[str, Any] = {
-        "role": "assistant",
-        "content": None if calls else "so",
-        "reasoning_content": f"thought {number}",
-    }
-    call: dict[str, Any] = {"id": f"call_{number}", "type": "function", "function": {"name": "look", "arguments": "{}"}}
-    if place.dialect in BLOCKS:
-        reply["thinking_blocks"] = [
-            {"type": "thinking", "thinking": f"thought {number}", "signature": f"{SEAL}{number}"}
-        ]
-    if place.dialect == "gemini" and calls:
-        call[PSF] = {"thought_signature": f"{SEAL}{number}"}
-    if calls:
-        reply["tool_calls"] = [call]
-    return [reply, {"role": "tool", "tool_call_id": call["id"], "content": "3C"}] if calls else [reply]
-
-
-def _origin(place: Deployment) -> Origin:
-    return Origin(place.url, dialect=place.dialect, model=place.model)
-
-
-def _written(place: Deployment, *numbers: int, ends: bool = False) -> list[Any]:
-    """Steps of a tool loop, and an answer, marked."""
-    rows = [row for number in numbers for row in _said(place, number, calls=True)]
-    if ends:
-        rows += _said(place, 100 + sum(numbers), calls=False)
-    return adopt(rows, _origin(place), form="litellm")
-
-
-def _turns(place: Deployment) -> list[Any]:
-    """A turn that is over, and a loop that is running."""
-    first = [{"role": "user", "content": "Is it cold?"}, *_written(place, 1, ends=True)]
-    return [*first, {"role": "user", "content": "And tomorrow?"}, *_written(place, 2)]
-
-
 def _planned(place: Deployment, messages: list[Any]) -> Plan:
     return prepare(
         messages,
@@ -101,6 +58,7 @@ def _planned(place: Deployment, messages: list[Any]) -> Plan:
         form="litellm",
         request=_request(place),
         hint=place.hint,
+        policy=place.policy,
         known=Nothing(),
     )
 
@@ -108,11 +66,19 @@ def _planned(place: Deployment, messages: list[Any]) -> Plan:
 def _request(place: Deployment) -> Mapping[str, Any]:
     """A call with tools, with what the config adds, and thinking on where it would be off."""
     request = {"tools": TOOLS, **place.request}
-    rules = [
-        rule_for(place.url, place.model, dialect=place.dialect, hint=place.hint, request=asked)
-        for asked in (request, {**MANUAL, **request})
-    ]
+    rules = [_rule(place, asked) for asked in (request, {**MANUAL, **request})]
     return {**MANUAL, **request} if rules[0].window == "none" != rules[1].window else request
+
+
+def _rule(place: Deployment, asked: Mapping[str, Any]) -> Rule:
+    return rule_for(
+        place.url, place.model, dialect=place.dialect, hint=place.hint, request=asked, policy=place.policy
+    )
+
+
+def _turns(place: Deployment) -> list[Any]:
+    """A turn that is over, and a loop that is running, as this deployment writes them."""
+    return turns_of(place, _rule(place, _request(place)))
 
 
 # What is told ---------------------------------------------------------------------------------------------------------
@@ -120,13 +86,10 @@ def _request(place: Deployment) -> Mapping[str, Any]:
 
 def _fate(plan: Plan, asked: Mapping[str, Any], rows: range) -> dict[str, Any]:
     """What a plan does with the reasoning of some rows, and with the request."""
-    done: Counter[str] = Counter()
-    why: list[str] = []
-    for row in plan.report.rows:
-        if row.index is not None and row.index in rows and row.action != "fill":
-            done["dropped" if row.action == "drop" else "kept"] += 1
-            if row.action == "drop" and row.reason not in why:
-                why.append(row.reason)
+    told = [row for row in plan.report.rows if row.index is not None and row.index in rows and row.action != "fill"]
+    kept = {row.index for row in told if row.action != "drop"}
+    lost = [row for row in told if row.action == "drop" and not (row.index in kept and row.reason in COPIES)]
+    why = list(dict.fromkeys(row.reason for row in lost))
     why = (
         [reason for reason in why if reason in OTHERS_WROTE]
         or [reason for reason in why if reason not in COPIES]
@@ -136,8 +99,8 @@ def _fate(plan: Plan, asked: Mapping[str, Any], rows: range) -> dict[str, Any]:
     off = "thinking" in asked and "thinking" not in (plan.request or {})
     guards = [row.reason for row in plan.report.rows if row.index is None]
     return {
-        "kept": done["kept"] > 0,
-        "dropped": done["dropped"] > 0,
+        "kept": bool(kept),
+        "dropped": bool(lost),
         "why": why,
         "placeholder": fills,
         "thinking_off": off,
@@ -160,7 +123,7 @@ def _model_told(place: Deployment) -> dict[str, Any]:
         "rule": rule.host if rule is not None else None,
         "running_turn": "kept" if now["kept"] else "dropped",
         "earlier_turns": "kept" if before["kept"] else "dropped",
-        "why": list(dict.fromkeys([*now["why"], *before["why"]])) if not (now["kept"] and before["kept"]) else [],
+        "why": list(dict.fromkeys(reason for each in (now, before) if not each["kept"] for reason in each["why"])),
         "source": [] if rule is None else list(rule.source),
         "date": _date(rule),
     }
@@ -175,7 +138,7 @@ def _step_told(step: Step) -> dict[str, Any]:
     source, target = step.source, step.target
     turns = _turns(source)
     there = _fate(_planned(target, turns), _request(target), range(len(turns)))
-    both = [*turns, *_written(target, 3)]
+    both = [*turns, *written_by(target, _rule(target, _request(target)), 3)]
     plan = _planned(source, both)
     own = _fate(plan, _request(source), range(len(turns)))
     other = _fate(plan, _request(source), range(len(turns), len(both)))

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .._origin import OriginError, host_of
-from .._rules import find_host
+from .._rules import Policy, find_host
 from ..hosts import all_hosts
 from ._wrong import Wrong
 
@@ -45,6 +45,8 @@ class Deployment(NamedTuple):
     request: Mapping[str, Any]
     """The parameters that the config adds to every call."""
     notes: tuple[str, ...] = ()
+    policy: Policy = Policy()
+    """The proxy's own, with what its `model_info` says over it."""
 
     @property
     def where(self) -> tuple[str, str | None, str]:
