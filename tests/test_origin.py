@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from reasoning_replay import Origin, OriginError
+from reasoning_replay import Origin, OriginError, _origin
 from reasoning_replay._origin import Reach, accepts, from_mark, host_of, to_mark
 
 SAME = [
@@ -134,6 +134,15 @@ def test_a_mark_that_was_merged_cut_or_edited_is_broken():
     assert from_mark({**mark, "more": 1}) is None
     assert from_mark("text") is None
     assert from_mark(None) is None
+
+
+def test_an_id_that_is_longer_than_any_name_is_broken_and_is_not_remembered():
+    before = _origin._from_mark_id.cache_info().currsize
+    for size, read in ((3900, True), (5000, False)):
+        mark = to_mark(Origin("x", model="m" * size))
+        assert (from_mark(mark) is not None) is read
+    assert from_mark({"id": "x|" * 500_000, "v": 1}) is None
+    assert before + 1 >= _origin._from_mark_id.cache_info().currsize
 
 
 HERE = Origin("a.example", model="m")

@@ -236,7 +236,8 @@ def test_where_somebody_wrapped_a_patch_ours_stays_and_does_nothing(strict_hosts
         litellm.main.CompletionDispatchContext = bare
 
 
-def test_asking_the_module_for_a_name_patches_nothing_and_raises_nothing():
+def test_asking_the_module_for_a_name_patches_nothing_and_raises_nothing(monkeypatch):
+    monkeypatch.delitem(sys.modules, "litellm.proxy.proxy_server", raising=False)  # another test may have loaded it
     before = standing()
     for name in ("proxy_handler_instance", "proxy_handler", "__wrapped__"):
         assert not hasattr(reasoning_replay.litellm, name)

@@ -252,6 +252,20 @@ def test_a_name_of_any_length_comes_back():
         assert name == SEALER.opened(SEALER.seal(name, ["x"]), ["x"])
 
 
+def test_an_id_that_is_longer_than_any_of_ours_is_nothing_and_none_that_is_long_is_remembered():
+    sealer = Sealer(b"a secret")
+    long = sealer.seal("m", [str(number) for number in range(1000)])
+    assert 1024 < len(long) < 1 << 16
+    assert "m" == sealer.opened(long, ["7", "999"])
+    tags = [str(number) for number in range(5000)]
+    assert sealer.opened(sealer.seal("m", tags), tags[:1]) is None
+    for junk in ("A" * 1_000_000, "!" * 1025, ""):
+        assert sealer.opened(junk, ["x"]) is None
+    assert 1 == sealer._read.cache_info().currsize  # of the empty one
+    assert "m" == sealer.opened(sealer.seal("m", ["x"]), ["x"])
+    assert 2 == sealer._read.cache_info().currsize
+
+
 def test_messages_that_cannot_be_read_lose_their_marks_and_nothing_else():
     good, note = sealed(marked("chat", [chat()]), "chat", SEALER)[0], {PSF: {MARK: to_mark(HOST)}}
     bad = {"role": "assistant", "content": 5, **note}

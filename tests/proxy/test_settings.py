@@ -6,6 +6,7 @@ import stat
 from pathlib import Path
 from types import SimpleNamespace
 
+import litellm
 import pytest
 
 from reasoning_replay import Policy
@@ -175,6 +176,25 @@ def test_who_has_no_such_name_has_no_tenant(by):
 def test_a_key_that_nobody_has_checked_is_no_tenant():
     assert tenant_of(ALICE, "key", checked=False) is None
     assert tenant_of(ALICE, "one", checked=False) is not None
+
+
+DOWN = auth(token="failed-to-connect-to-db", user_id="__db_unavailable_fallback__", team_id="red")
+
+
+@pytest.mark.parametrize("by", ["key", "user", "team"])
+def test_whom_litellm_takes_everybody_for_is_no_tenant(by):
+    """While its database is down."""
+    assert tenant_of(DOWN, by) is None
+    assert tenant_of(auth(token="h", user_id="__db_unavailable_fallback__", team_id="red"), by) is None
+    assert tenant_of(auth(token="h", key_name="failed-to-connect-to-db", user_id="u", team_id="red"), by) is None
+    assert tenant_of(DOWN, "one") == tenant_of(ALICE, "one")
+
+
+def test_the_team_of_all_who_use_the_dashboard_is_no_tenant():
+    signed_in = auth(token="h", user_id="alice", team_id=litellm.constants.UI_SESSION_TOKEN_TEAM_ID)
+    assert tenant_of(signed_in, "team") is None
+    assert tenant_of(signed_in, "user") == tenant_of(ALICE, "user")
+    assert tenant_of(signed_in, "key") is not None
 
 
 def test_a_user_that_a_header_names_counts_only_beside_the_key():
