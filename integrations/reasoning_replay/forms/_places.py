@@ -8,7 +8,9 @@ back in their place or not at all. Blocks of the client's that need no cut stay 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -49,6 +51,10 @@ class _Piece(NamedTuple):
         """The place after it."""
         number, start = self.place
         return (number + 1, 0) if self.length is None else (number, start + self.length)
+
+
+_Seal = tuple[tuple[int, int], int | None, Any]
+"""Place, characters of a text (None for any other block), and what only its host knows."""
 
 
 def text_in(block: Any) -> str:
@@ -123,9 +129,7 @@ def put(look: Look, blocks: Sequence[Any], lifted: Mapping[str, Any]) -> list[An
     seals = [((number, start), length, unpacked(seal)) for number, start, length, seal in lifted.get("seals", ())]
     cuts = {place for place, _ in hidden}
     cuts |= {(number, at) for (number, start), length, _ in seals for at in (start, start + (length or 0))}
-    found: list[_Piece] | None = _cut(_pieces(look, blocks), cuts)
-    for place, length, seal in seals:
-        found = None if found is None else _with_seal(look, found, place, length, seal)
+    found = _with_seals(look, _cut(_pieces(look, blocks), cuts), seals)
     return None if found is None else _placed(found, hidden)
 
 
@@ -145,12 +149,16 @@ def _pieces(look: Look, blocks: Sequence[Any]) -> list[_Piece]:
     return pieces
 
 
-def _cut(pieces: list[_Piece], cuts: set[tuple[int, int]]) -> list[_Piece]:
+def _cut(pieces: list[_Piece], cuts: Iterable[tuple[int, int]]) -> list[_Piece]:
     """The pieces with every text cut that has a place inside."""
     out: list[_Piece] = []
+    of_number: dict[int, list[int]] = defaultdict(list)
+    for number, at in sorted(cuts):
+        of_number[number].append(at)
     for piece in pieces:
         (number, start), length = piece.place, piece.length or 0
-        inside = sorted(at - start for other, at in cuts if other == number and start < at < start + length)
+        ats = of_number.get(number, ())
+        inside = [at - start for at in ats[bisect_right(ats, start) : bisect_left(ats, start + length)]]
         if not inside:
             out.append(piece)
             continue
@@ -168,27 +176,45 @@ def _with_text(block: Any, text: str, *, last: bool) -> Any:
     return {key: text if key == "text" else value for key, value in block.items() if last or key != "cache_control"}
 
 
-def _with_seal(
-    look: Look, pieces: list[_Piece], place: tuple[int, int], length: int | None, seal: Any
-) -> list[_Piece] | None:
-    """The pieces with a seal on one; a text that the client has cut is whole again, since it was sealed whole."""
-    end = (place[0], place[1] + (length or 0))
-    at = [
-        n
-        for n, each in enumerate(pieces)
-        if not each.silent
-        and (each.place[0] == place[0] and each.length is None if length is None else place <= each.place < end)
-    ]
-    texts = [pieces[n] for n in at]
-    if not at or (length is not None and sum(each.length or 0 for each in texts) != length):
+def _with_seals(look: Look, pieces: list[_Piece], seals: Iterable[_Seal]) -> list[_Piece] | None:
+    """The pieces with their seals, which come in the same order; None where the place of one is not there."""
+    out: list[_Piece] = []
+    at = 0
+    for seal in seals:
+        while at < len(pieces) and not _is_under(pieces[at], seal):
+            out.append(pieces[at])
+            at += 1
+        end = at
+        while end < len(pieces) and (pieces[end].silent or _is_under(pieces[end], seal)):
+            end += 1
+        while end > at and pieces[end - 1].silent:
+            end -= 1
+        whole = _whole(look, [each for each in pieces[at:end] if not each.silent], seal)
+        if whole is None:
+            return None
+        out.append(whole)
+        at = end
+    return [*out, *pieces[at:]]
+
+
+def _is_under(piece: _Piece, seal: _Seal) -> bool:
+    (number, start), length, _ = seal
+    if piece.silent or piece.place[0] != number:
+        return False
+    return piece.length is None if length is None else start <= piece.place[1] < start + length
+
+
+def _whole(look: Look, pieces: list[_Piece], seal: _Seal) -> _Piece | None:
+    """One piece with its seal; a text that the client has cut is whole again, since it was sealed whole."""
+    _, length, value = seal
+    if not pieces or (length is not None and sum(each.length or 0 for each in pieces) != length):
         return None
-    block = plain(texts[0].block)
+    block = plain(pieces[0].block)
     if not isinstance(block, str | Mapping):
         return None
-    if len(texts) > 1:
-        block = _with_text(plain(texts[-1].block), "".join(text_in(plain(each.block)) for each in texts), last=True)
-    whole = texts[0]._replace(block=look.sealed(block, seal), length=length)
-    return [*pieces[: at[0]], whole, *pieces[at[-1] + 1 :]]
+    if len(pieces) > 1:
+        block = _with_text(plain(pieces[-1].block), "".join(text_in(plain(each.block)) for each in pieces), last=True)
+    return pieces[0]._replace(block=look.sealed(block, value), length=length)
 
 
 def _placed(pieces: list[_Piece], hidden: list[tuple[tuple[int, int], Any]]) -> list[Any] | None:
