@@ -54,6 +54,7 @@ MAY_SEE = {
         "_resolve",
         "_restore",
         "stores",
+        "hosts",
     },
     "langchain": {*CORE, "_report", "_known", "_plan", "_faults", "_capture", "_replay", "litellm"},
     "testing": {"_origin", "_history", "_engine", "_report", "_known", "_plan", "_faults", "_capture", "_replay"},

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from reasoning_replay import MemoryStore, Origin
+from reasoning_replay import Collector, MemoryStore, Origin, capture, prepare
 from reasoning_replay._known import MAX_ORIGINS, Overlay
+from reasoning_replay.litellm import ReasoningReplay, keeping_in
 
 HERE, THERE = Origin("a.example"), Origin("b.example")
 
@@ -49,3 +50,20 @@ def test_an_overlay_notes_below_and_shows_no_payload():
     assert over.origins(b"2") == store.origins(b"2") == {THERE}
     assert "secret" not in repr(over) + repr(store)
     assert list(Overlay({}, None).origins(b"x")) == []
+
+
+@pytest.mark.parametrize(
+    "door",
+    [
+        lambda known: prepare([], host="api.deepseek.com", known=known),
+        lambda known: capture({"role": "assistant", "content": ""}, Origin("api.deepseek.com"), known=known),
+        lambda known: Collector(Origin("api.deepseek.com"), known=known),
+        lambda known: keeping_in(known).__enter__(),
+        lambda known: ReasoningReplay(known=known),
+    ],
+    ids=["prepare", "capture", "Collector", "keeping_in", "ReasoningReplay"],
+)
+def test_a_path_is_no_store(door):
+    words = r"^known: a str; allowed: a store \(MemoryStore\(\), SQLiteStore\(path\), RedisStore\(url\)\), "
+    with pytest.raises(TypeError, match=words):
+        door("replay.db")

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, overload
 
 from ._faults import fail_closed
-from ._known import Known, default_store, memory_of, note_all
+from ._known import Known, check_known, default_store, memory_of, note_all
 from ._origin import Origin, to_mark
 from ._restore import Trailed, to_keep
 from .forms import Form, Stream, digest, form_for
@@ -77,7 +77,9 @@ def capture(
 
     Raises:
         HistoryError: not a reply of this form, or a field of the wrong type.
+        TypeError: `known` is no store.
     """
+    check_known(known)
     shape = form_for(form, origin.dialect)
     store = default_store() if known is None else known
     found = _captured(shape.read(reply, choice), origin, shape, store, shape.names(reply), trail_of(after))
@@ -133,6 +135,7 @@ class Collector:
 
     Raises:
         HistoryError: from the constructor, for a form that there is not.
+        TypeError: from the constructor, for a `known` that is no store.
     """
 
     def __init__(
@@ -144,6 +147,7 @@ class Collector:
         known: Known | None = None,
         after: Trailed | None = None,
     ) -> None:
+        check_known(known)
         self._origin = origin
         self._trail = trail_of(after)
         self._form = form_for(form, origin.dialect)

@@ -23,6 +23,7 @@ __all__ = [  # the first four live in `stores`
     "Memory",
     "MemoryStore",
     "Overlay",
+    "check_known",
     "default_store",
     "first_time",
     "forget_warnings",
@@ -52,6 +53,19 @@ class Memory(Known, Protocol):
 
     def add(self, items: Sequence[tuple[bytes, bytes]]) -> None:
         """Adds values to keys; never raises."""
+
+
+def check_known(known: object) -> None:
+    """That it is a store, or None; a path or an address is not.
+
+    Raises:
+        TypeError: it is not.
+    """
+    if known is not None and not hasattr(known, "origins"):
+        raise TypeError(
+            f"known: a {type(known).__name__}; allowed: a store (MemoryStore(), SQLiteStore(path), RedisStore(url)), "
+            "a tenant's part of one (store.of(tenant)), or None"
+        )
 
 
 def memory_of(known: Known) -> Memory | None:

@@ -16,7 +16,7 @@ from ._decision import Draft, Row
 from ._fallback import stripped
 from ._faults import fail_closed, tell
 from ._history import History, HistoryError
-from ._known import Known, Overlay, default_store
+from ._known import Known, Overlay, check_known, default_store
 from ._origin import Origin, OriginError, Reach, accepts, path_of
 from ._plan import ConversationElsewhere, MissingReasoning, Plan, Work
 from ._report import Report
@@ -68,8 +68,10 @@ def prepare(
         HistoryError: messages that cannot be read; it names the message and what is allowed.
         OriginError: a host or dialect that cannot be read.
         BadPolicy: a policy that names something that is not there.
+        TypeError: `known` is no store.
         MissingReasoning: `Policy(missing="raise")`, and required reasoning is not in the history.
     """
+    check_known(known)
     target = Origin(host, dialect=dialect, model=model, upstream=upstream, account=account)
     return _prepare_for(
         messages, target, path_of(host), form=form, request=request, policy=policy, hint=hint, known=known

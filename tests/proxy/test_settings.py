@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import importlib
+import re
 import stat
+import sys
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import litellm
 import pytest
+import yaml
 
 from reasoning_replay import Policy
-from reasoning_replay.litellm._proxy_settings import BadSettings, Settings, default_path, settings_from, store_for
+from reasoning_replay._policy import BadPolicy
+from reasoning_replay.litellm._policies import policy_of
+from reasoning_replay.litellm._proxy_settings import (
+    BadSettings,
+    Settings,
+    default_path,
+    deployment_policy,
+    settings_from,
+    store_for,
+)
 from reasoning_replay.litellm._tenant import Nothing, session_of, tenant_of
 from reasoning_replay.stores import MemoryStore, SQLiteStore
 
@@ -56,10 +69,19 @@ def test_no_end_is_a_word():
 
 
 BAD = {
-    "a block that is none": ("yes", {}, "reasoning_replay: a str; allowed: a mapping with store, secret, tenant"),
+    "a block that is none": ("yes", {}, "reasoning_replay: a string; allowed: a mapping with store, secret, tenant"),
     "an unknown key": ({"stroe": "memory"}, {}, "reasoning_replay.stroe: not known; did you mean 'store'? allowed: store"),
     "an unknown variable": (None, {"REASONING_REPLAY_STROE": "memory"}, "REASONING_REPLAY_STROE: not known; did you mean 'REASONING_REPLAY_STORE'? allowed: REASONING_REPLAY_STORE"),
-    "a store that is no string": ({"store": 5}, {}, "reasoning_replay.store: a int; allowed: a string"),
+    "a store that is no string": ({"store": 5}, {}, "reasoning_replay.store: a number; allowed: sqlite:///path"),
+    "a store that is on": ({"store": True}, {}, "reasoning_replay.store: true; allowed: sqlite:///path"),
+    "a secret in digits": ({"secret": 83010203040506070809}, {}, "reasoning_replay.secret: a number; allowed: a string; put it in quotes"),
+    "nothing": ({"secret": None}, {}, "reasoning_replay.secret: empty; give a value (the variable that it names may not be set)"),
+    "a variable that is not set": ({"secret": "os.environ/OWN"}, {}, "reasoning_replay.secret: the variable OWN is not set; set it (`openssl rand -hex 32` makes a secret), or leave the line out"),
+    "a bound in a variable that is not set": ({"ttl": "os.environ/LIFE"}, {}, "reasoning_replay.ttl: the variable LIFE is not set; set it, or leave the line out"),
+    "a bound that is off": ({"ttl": False}, {}, "reasoning_replay.ttl: false; allowed: seconds, or none"),
+    "a bound that is not whole": ({"max_items": 1.5}, {}, "reasoning_replay.max_items: 1.5; allowed: a whole number"),
+    "a bound without end": ({"max_items": float("inf")}, {}, "reasoning_replay.max_items: inf; allowed: a whole number"),
+    "an alias of no host": ({"aliases": {"gw.corp.example": "deepsek"}}, {}, "reasoning_replay.aliases: aliases: 'gw.corp.example' is to be 'deepsek', a host that there is not; did you mean 'deepseek'? `reasoning-replay hosts` lists them"),
     "an unknown tenant": ({"tenant": "users"}, {}, "reasoning_replay.tenant: 'users'; did you mean 'user'? allowed: key, user, team, one"),
     "a short secret": (None, {"REASONING_REPLAY_SECRET": "hush"}, "REASONING_REPLAY_SECRET: 4 characters; give at least 16 random ones, for example what `openssl rand -hex 32` prints, the same to every worker"),
     "a bound that is no number": (None, {"REASONING_REPLAY_MAX_ITEMS": "many"}, "REASONING_REPLAY_MAX_ITEMS: 'many'; allowed: a whole number"),
@@ -82,6 +104,111 @@ def test_a_secret_and_a_store_never_show():
     found = settings_from({"secret": SECRET, "store": "redis://:word@cache:6379"}, {})
     assert SECRET not in repr(found)
     assert "word" not in repr(found)
+
+
+def test_what_yaml_makes_of_a_word_is_the_word():
+    block = yaml.safe_load("{store: off, max_items: 1e6, max_bytes: '2_000_000', ttl: '90'}")
+    found = settings_from(block, {})
+    assert "off" == found.store
+    assert {"max_items": 1_000_000, "max_bytes": 2_000_000, "ttl": 90.0} == dict(found.bounds)
+    assert ["off"] * 4 == [settings_from({"store": word}, {}).store for word in ("off", "Off", "no", "False")]
+
+
+def test_a_variable_that_the_block_names_is_read():
+    block = {"secret": "os.environ/OWN", "aliases": "os.environ/GATEWAYS"}
+    found = settings_from(block, {"OWN": SECRET, "GATEWAYS": '{"gw.corp.example": "moonshot"}'})
+    assert (SECRET, {"gw.corp.example": "moonshot"}) == (found.secret, dict(found.policy.aliases))
+
+
+# The policy of one deployment
+
+DEPLOYMENTS = {
+    "a value": ({"window": "everything"}, ".window: Policy(window='everything'): not known; allowed: "),
+    "a key": ({"windw": "all"}, ".windw: not known; did you mean 'window'? allowed: "),
+    "no mapping": ("all", ": a string; allowed: a mapping with "),
+    "an alias": ({"aliases": {"gw.corp.example": "deepsek"}}, ".aliases: aliases: 'gw.corp.example' is to be 'deepsek', "),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "words"), DEPLOYMENTS.values(), ids=DEPLOYMENTS)
+def test_a_bad_policy_of_a_deployment_is_told_with_its_place_and_its_name(said, words):
+    with pytest.raises(BadSettings) as told:
+        deployment_policy({"model_name": "ds", "model_info": {"reasoning_replay": said}}, 3, Policy())
+    assert str(told.value).startswith(f"model_list[3] (ds).model_info.reasoning_replay{words}")
+
+
+@pytest.mark.parametrize("said", [said for said, _ in DEPLOYMENTS.values()], ids=DEPLOYMENTS)
+def test_a_bad_policy_that_a_request_meets_names_the_deployment_and_nothing_of_the_client(said):
+    info = {"id": "id-7", "reasoning_replay": said}
+    notes = {"deployment": "deepseek/deepseek-v4-pro", "model_info": info, "headers": {"x": "hush"}}
+    with pytest.raises(
+        BadPolicy, match=r"^model_info of the deployment 'deepseek/deepseek-v4-pro' \(id 'id-7'\): "
+    ) as told:
+        policy_of({"messages": [{"content": "hush"}], "litellm_params": {"metadata": notes}}, Policy())
+    assert "hush" not in str(told.value)
+
+
+# The start
+
+
+@pytest.fixture
+def started(monkeypatch, tmp_path):
+    """The start with a config.yaml, as the proxy has read it: without LiteLLM's proxy, which takes long to import."""
+    from reasoning_replay._known import forget_warnings
+
+    server = ModuleType("litellm.proxy.proxy_server")
+    server.user_config_file_path = str(tmp_path / "config.yaml")
+    monkeypatch.setitem(sys.modules, "litellm.proxy.proxy_server", server)
+    monkeypatch.delitem(sys.modules, "reasoning_replay.litellm._proxy_start", raising=False)
+    package = importlib.import_module("litellm.proxy")
+    monkeypatch.setattr(package, "proxy_server", server, raising=False)
+    module = importlib.import_module("reasoning_replay.litellm._proxy_start")
+    for name in ("LITELLM_SALT_KEY", "LITELLM_MASTER_KEY", "OWN"):
+        monkeypatch.delenv(name, raising=False)
+    forget_warnings()
+
+    def start(text):
+        (tmp_path / "config.yaml").write_text(text)
+        config = yaml.safe_load(text)
+        block = config.get("reasoning_replay") or {}
+        for name, value in block.items():
+            if str(value).startswith("os.environ/"):  # as LiteLLM does
+                block[name] = None
+        server.proxy_config = SimpleNamespace(config=config)
+        return module.settings_store_secret()
+
+    yield start
+    sys.modules.pop("reasoning_replay.litellm._proxy_start", None)
+
+
+def test_a_good_start_is_one_line_without_a_value(started, caplog):
+    caplog.set_level("INFO", "reasoning_replay")
+    settings, store, secret = started(f"reasoning_replay: {{store: memory, tenant: team, secret: {SECRET}}}")
+    assert ("team", True, SECRET.encode()) == (settings.tenant, isinstance(store, MemoryStore), secret)
+    assert ["reasoning-replay: store MemoryStore, one tenant a team, secret: set"] == caplog.messages
+    started("{reasoning_replay: {store: off}, general_settings: {master_key: sk-1}}")
+    assert "reasoning-replay: store off, one tenant a key, secret: the master key" == caplog.messages[-1]
+
+
+BAD_STARTS = {
+    "a key": ("reasoning_replay: {stroe: memory}", "reasoning_replay.stroe: not known; did you mean 'store'? "),
+    "a variable": ("reasoning_replay: {secret: os.environ/OWN}", "reasoning_replay.secret: the variable OWN is not set; "),
+    "a deployment": (
+        "model_list: [{model_name: ds, model_info: {reasoning_replay: {window: al}}}]",
+        "model_list[0] (ds).model_info.reasoning_replay.window: ",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "words"), BAD_STARTS.values(), ids=BAD_STARTS)
+def test_a_bad_start_is_one_line_of_error_however_often_it_is_tried(started, caplog, text, words):
+    for _ in range(2):
+        with pytest.raises(BadSettings, match=f"^{re.escape(words)}"):
+            started(text)
+    assert [("ERROR", True)] == [
+        (each.levelname, each.getMessage().startswith(f"reasoning-replay: the proxy cannot start: {words}"))
+        for each in caplog.records
+    ]
 
 
 # Stores

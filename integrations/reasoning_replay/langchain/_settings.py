@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .._known import Known
+from .._known import Known, check_known
 from .._policy import BadPolicy, Policy
 
 
@@ -51,9 +51,5 @@ def checked(policy: Any, known: Any = None) -> Settings:
     """
     if policy is not None and not isinstance(policy, Policy):
         raise BadPolicy(f"policy: a {type(policy).__name__}; allowed: a Policy, or None")
-    if known is not None and not all(callable(getattr(known, name, None)) for name in ("note", "origins")):
-        raise TypeError(
-            f"known: a {type(known).__name__}; allowed: a store (MemoryStore, SQLiteStore, RedisStore), "
-            "a tenant's part of one (store.of(tenant)), or None"
-        )
+    check_known(known)
     return Settings(policy, known)

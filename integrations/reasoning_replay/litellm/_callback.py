@@ -20,7 +20,7 @@ from litellm.integrations.custom_logger import CustomLogger
 
 from .. import _plan, _replay
 from .._faults import fail_closed
-from .._known import Known
+from .._known import Known, check_known
 from .._origin import MARK, Origin, OriginError
 from .._rules import BadPolicy, Policy
 from ..forms import LAYOUT, PSF, layout_of
@@ -58,13 +58,14 @@ class ReasoningReplay(Entries, CustomLogger):
     """`litellm.callbacks.append(ReasoningReplay())` is all that a program does.
 
     The same policy twice gives the same callback. A second policy raises ValueError, since LiteLLM's callbacks are
-    of the whole process; `uninstall()` takes the first one out.
+    of the whole process; `uninstall()` takes the first one out. What is no store raises TypeError.
     """
 
     _installed: ReasoningReplay | None = None
     _lock = Lock()
 
     def __new__(cls, policy: Policy | None = None, known: Known | None = None) -> Self:
+        check_known(known)
         with cls._lock:
             there = ReasoningReplay._installed
             if there is None:

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from .. import _capture
-from .._known import Known
+from .._known import Known, check_known
 from .._origin import MARK, Origin, to_mark
 from .._restore import Trailed
 from ..forms import PSF
@@ -46,7 +46,11 @@ def keeping_in(known: Known) -> Iterator[None]:
 
     Args:
         known: what `MemoryStore`, `SQLiteStore` or `RedisStore` gives by `of`, or such a store itself.
+
+    Raises:
+        TypeError: no store, but its path, say.
     """
+    check_known(known)
     token = asking.set(Asked(known))
     try:
         yield

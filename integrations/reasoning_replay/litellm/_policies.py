@@ -12,6 +12,7 @@ from typing import Any
 
 from .._policy import nearest
 from .._rules import BadPolicy, Policy
+from ..hosts import all_hosts
 
 KEY = "reasoning_replay"
 """Of a deployment's `model_info`."""
@@ -33,6 +34,21 @@ def policy_from(options: Mapping[str, Any], base: Policy | None = None) -> Polic
     return replace(base or Policy(), **options)
 
 
+def check_aliases(policy: Policy) -> None:
+    """That there is a rule file for each alias.
+
+    Raises:
+        BadPolicy: there is none.
+    """
+    ids = {host.id for host in (*policy.rules, *all_hosts())} if policy.aliases else set()
+    for host, wanted in policy.aliases.items():
+        if wanted not in ids:
+            raise BadPolicy(
+                f"aliases: {host!r} is to be {wanted!r}, a host that there is not; {nearest(wanted, ids)}"
+                "`reasoning-replay hosts` lists them"
+            )
+
+
 def policy_of(details: Mapping[str, Any], base: Policy) -> Policy:
     """The policy for the deployment that a call goes to, by LiteLLM's notes of the call.
 
@@ -44,5 +60,16 @@ def policy_of(details: Mapping[str, Any], base: Policy) -> Policy:
         notes = params.get(key) if isinstance(params, Mapping) else None
         info = notes.get("model_info") if isinstance(notes, Mapping) else None
         if isinstance(info, Mapping) and info.get(KEY) is not None:
-            return policy_from(info[KEY], base)
+            return _said_by(info, notes, base)
     return base
+
+
+def _said_by(info: Mapping[str, Any], notes: Any, base: Policy) -> Policy:
+    try:
+        policy = policy_from(info[KEY], base)
+        if "aliases" in info[KEY]:
+            check_aliases(policy)
+    except BadPolicy as error:
+        name = f"{notes.get('deployment')!r} (id {info.get('id')!r})"
+        raise BadPolicy(f"model_info of the deployment {name}: {error}") from None
+    return policy

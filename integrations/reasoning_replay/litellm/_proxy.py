@@ -10,8 +10,6 @@ LiteLLM looks for these hooks on the very class of a callback, not on its bases 
 from __future__ import annotations
 
 import logging
-import os
-import secrets
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from functools import partial
@@ -31,7 +29,8 @@ from ._entries import Entry
 from ._errors import without_hosts
 from ._keeping import Asked, asking
 from ._policies import KEY
-from ._proxy_settings import BLOCK, BadSettings, Settings, default_path, settings_from, store_for
+from ._proxy_settings import BLOCK, Settings
+from ._proxy_start import settings_store_secret
 from ._sealed_marks import Sealer, opened, sealed, unmarked_rows
 from ._tenant import Nothing, session_of, tenant_of
 from ._told import report_of
@@ -251,58 +250,7 @@ def proxy_callback() -> ProxyReplay:
     Raises:
         BadSettings: the operator has said something that cannot be.
     """
-    config = _config()
-    settings = settings_from(_one_block(config), os.environ)
-    return ProxyReplay(settings, _store(settings), _secret(settings, config))
-
-
-def _config() -> Mapping[str, Any]:
-    """The proxy's config.yaml as LiteLLM has read it, `os.environ/…` resolved; empty where there is none."""
-    found = getattr(getattr(proxy_server, "proxy_config", None), "config", None)
-    return found if isinstance(found, Mapping) else {}
-
-
-def _one_block(config: Mapping[str, Any]) -> Any:
-    within = config.get("litellm_settings")
-    nested = within.get(BLOCK) if isinstance(within, Mapping) else None
-    if BLOCK in config and nested is not None:
-        raise BadSettings(f"{BLOCK}: stands in config.yaml twice; leave it out of litellm_settings")
-    return config.get(BLOCK, nested)
-
-
-def _store(settings: Settings) -> Store | None:
-    path = default_path(os.environ)
-    try:
-        return store_for(settings, path)
-    except (BadSettings, OSError):
-        if settings.store is not None:
-            raise
-    _log.warning(
-        "reasoning-replay: %s cannot be written, so what clients drop is kept in memory, each worker by itself; "
-        "set REASONING_REPLAY_STORE (sqlite:///path, redis://…, memory, off)",
-        path,
-    )
-    return store_for(Settings(store="memory", bounds=settings.bounds), path)
-
-
-def _secret(settings: Settings, config: Mapping[str, Any]) -> bytes:
-    """What marks are sealed with. Never used as it is: the sealer derives its keys."""
-    general = config.get("general_settings")
-    master = general.get("master_key") if isinstance(general, Mapping) else None
-    given = (
-        settings.secret,
-        os.environ.get("LITELLM_SALT_KEY"),
-        master,
-        os.environ.get("LITELLM_MASTER_KEY"),
-    )
-    for secret in given:
-        if isinstance(secret, str) and secret != "":
-            return secret.encode()
-    _log.warning(
-        "reasoning-replay: no secret to seal marks with; this process has made one up, so marks are worth nothing "
-        "in another worker or after a restart. Set REASONING_REPLAY_SECRET (`openssl rand -hex 32`), the same in all"
-    )
-    return secrets.token_bytes(32)
+    return ProxyReplay(*settings_store_secret())
 
 
 __all__ = ["HEADER", "ProxyReplay", "proxy_callback"]

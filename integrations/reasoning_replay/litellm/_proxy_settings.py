@@ -1,7 +1,8 @@
 """What the operator of a proxy says: environment variables, or a `reasoning_replay` block in the proxy's config.yaml.
 
 A variable `REASONING_REPLAY_X` stands for the block's key `x`, and beats it. Every value is checked when the proxy
-starts: an error names the place, the value and what is allowed. Secrets and a store's URL are never shown.
+starts, those in a deployment's `model_info` too: an error names the place, the value and what is allowed. Secrets and a
+store's URL are never shown. YAML reads `off` as false, and a number without quotes as one: what was meant is taken.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 from .._policy import nearest
 from .._rules import BadPolicy, Policy
 from ..stores import MemoryStore, Store, StoreError
-from ._policies import PLAIN, policy_from
+from ._policies import KEY, PLAIN, check_aliases, policy_from
 from ._tenant import TENANTS
 
 BLOCK = "reasoning_replay"
@@ -27,8 +28,11 @@ BOUNDS = {"max_items": int, "max_bytes_per_item": int, "max_bytes": int, "ttl": 
 """Keywords of a store. `patience`: seconds that a call waits for it; in memory nothing waits."""
 KEYS = ("store", "secret", "tenant", *BOUNDS, *PLAIN)
 _STORES = "sqlite:///path, redis://…, rediss://…, memory, off"
+_OFF = ("off", "false", "no")
 _JSON = ("aliases", "same_host")
 """Keys whose variable is JSON."""
+_FROM = "os.environ/"
+"""Begins a value that stands in a variable. LiteLLM puts it in; here it is left where there was none."""
 
 
 class BadSettings(ValueError):
@@ -55,26 +59,52 @@ def settings_from(block: object, environ: Mapping[str, str]) -> Settings:
         BadSettings: a name or a value that is not allowed.
     """
     given = {**_block(block), **_variables(environ)}
-    options = {name: value for name, (_, value) in given.items()}
-    policy = _policy({name: given[name] for name in PLAIN if name in given})
+    given = {name: (place, _as_meant(name, place, value, environ)) for name, (place, value) in given.items()}
+    policy = _policy({name: given[name] for name in PLAIN if name in given}, Policy())
     bounds = {name: _bound(*given[name], kind) for name, kind in BOUNDS.items() if name in given}
-    for name in ("store", "secret", "tenant"):
-        if name in given and not isinstance(options[name], str):
-            raise BadSettings(f"{given[name][0]}: a {type(options[name]).__name__}; allowed: a string")
+    texts = {name: _text(*given[name], allowed) for name, allowed in _TEXTS.items() if name in given}
     _check_choices(given)
-    texts = {name: options[name] for name in ("store", "secret", "tenant") if name in options}
     return Settings(bounds=bounds, policy=policy, **texts)
 
 
 _Given = tuple[str, Any]
 """How a person calls a place, and what stands there."""
+_TEXTS = {"store": _STORES, "secret": "a string; put it in quotes", "tenant": ", ".join(TENANTS)}
+
+
+def _as_meant(name: str, place: str, value: Any, environ: Mapping[str, str]) -> Any:
+    if isinstance(value, str) and value.startswith(_FROM):
+        variable = value.removeprefix(_FROM)
+        if variable not in environ:
+            how = " (`openssl rand -hex 32` makes a secret)" if name == "secret" else ""
+            raise BadSettings(f"{place}: the variable {variable} is not set; set it{how}, or leave the line out")
+        value = _read(variable, name, environ[variable])
+    if name == "store" and (value is False or (isinstance(value, str) and value.lower() in _OFF)):
+        return "off"
+    return value
+
+
+def _text(place: str, value: Any, allowed: str) -> str:
+    if value is None:
+        raise BadSettings(f"{place}: empty; give a value (the variable that it names may not be set), or leave it out")
+    if not isinstance(value, str):
+        raise BadSettings(f"{place}: {_kind(value)}; allowed: {allowed}")
+    return value
+
+
+def _kind(value: object) -> str:
+    """In the words of who writes YAML."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    kinds = {int: "a number", float: "a number", str: "a string", list: "a list", dict: "a mapping"}
+    return kinds.get(type(value), f"a {type(value).__name__}")
 
 
 def _block(block: object) -> dict[str, _Given]:
     if block is None:
         return {}
     if not isinstance(block, Mapping):
-        raise BadSettings(f"{BLOCK}: a {type(block).__name__}; allowed: a mapping with {', '.join(KEYS)}")
+        raise BadSettings(f"{BLOCK}: {_kind(block)}; allowed: a mapping with {', '.join(KEYS)}")
     for name in block:
         if name not in KEYS:
             raise BadSettings(f"{BLOCK}.{name}: not known; {nearest(name, KEYS)}allowed: {', '.join(KEYS)}")
@@ -104,12 +134,45 @@ def _read(variable: str, name: str, text: str) -> Any:
         raise BadSettings(f"{variable}: not JSON; for example {example[name]}") from None
 
 
-def _policy(given: Mapping[str, _Given]) -> Policy:
-    """The policy, key by key, so that an error names the place of its key."""
-    policy = Policy()
+def block_of(config: Mapping[str, Any]) -> Any:
+    """The block of a config.yaml; None where there is none.
+
+    Raises:
+        BadSettings: there are two.
+    """
+    within = config.get("litellm_settings")
+    nested = within.get(BLOCK) if isinstance(within, Mapping) else None
+    if BLOCK in config and nested is not None:
+        raise BadSettings(f"{BLOCK}: stands in config.yaml twice; leave it out of litellm_settings")
+    return config.get(BLOCK, nested)
+
+
+def deployment_policy(entry: object, number: int, base: Policy) -> Policy:
+    """The policy of an entry of the config's model list: what its `model_info` says, over the proxy's own.
+
+    Raises:
+        BadSettings: a name or a value that no policy has; it names the place and the deployment.
+    """
+    info = entry.get("model_info") if isinstance(entry, Mapping) else None
+    given = info.get(KEY) if isinstance(info, Mapping) else None
+    if given is None or not isinstance(entry, Mapping):
+        return base
+    place = f"model_list[{number}] ({entry.get('model_name')}).model_info.{KEY}"
+    if not isinstance(given, Mapping):
+        raise BadSettings(f"{place}: {_kind(given)}; allowed: a mapping with {', '.join(PLAIN)}")
+    for name in given:
+        if name not in PLAIN:
+            raise BadSettings(f"{place}.{name}: not known; {nearest(name, PLAIN)}allowed: {', '.join(PLAIN)}")
+    return _policy({name: (f"{place}.{name}", value) for name, value in given.items()}, base)
+
+
+def _policy(given: Mapping[str, _Given], policy: Policy) -> Policy:
+    """The policy over another, key by key, so that an error names the place of its key."""
     for name, (place, value) in given.items():
         try:
             policy = policy_from({name: value}, policy)
+            if name == "aliases":
+                check_aliases(policy)
         except BadPolicy as error:
             raise BadSettings(f"{place}: {error}") from None
     return policy
@@ -118,13 +181,24 @@ def _policy(given: Mapping[str, _Given]) -> Policy:
 def _bound(place: str, value: Any, kind: type[int | float]) -> int | float | None:
     if value is None or value == "none":
         return None
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return value
     try:
-        return kind(value)
-    except (TypeError, ValueError):
-        whole = "a whole number" if kind is int else "seconds, or none"
-        raise BadSettings(f"{place}: {value!r}; allowed: {whole}") from None
+        number = value if isinstance(value, (int, float)) else float(value) if kind is float else _whole(value)
+    except (TypeError, ValueError, OverflowError):
+        number = None
+    if number is None or isinstance(value, bool) or (kind is int and number % 1 != 0):
+        allowed = "a whole number" if kind is int else "seconds, or none"
+        raise BadSettings(
+            f"{place}: {str(value).lower() if isinstance(value, bool) else repr(value)}; allowed: {allowed}"
+        )
+    return kind(number) if kind is int else number
+
+
+def _whole(text: Any) -> int | float:
+    """`65536`, `65_536`, and `1e6`, which YAML takes for a word."""
+    try:
+        return int(text)
+    except ValueError:
+        return float(text)
 
 
 def _check_choices(given: Mapping[str, _Given]) -> None:
@@ -145,21 +219,54 @@ def store_for(settings: Settings, default_path: Path) -> Store | None:
     Raises:
         BadSettings: there is no such store, or it cannot be opened.
     """
+    kind = kind_of_store(settings)
     url = f"sqlite:///{default_path}" if settings.store is None else settings.store
-    if url == "off":
-        return None
-    kind, separator, rest = url.partition(":")
     try:
-        if url == "memory":
-            return MemoryStore(**{name: value for name, value in settings.bounds.items() if name != "patience"})  # type: ignore[arg-type]
-        if kind == "sqlite" and rest.startswith("///") and len(rest) > 3:
-            return _sqlite(Path(unquote(rest[3:])), settings)
-        if kind in ("redis", "rediss", "unix") and rest.startswith("//"):
-            return _redis(url, settings)
+        if kind == "memory":
+            return _memory(settings)
+        if kind == "sqlite":
+            return _sqlite(Path(unquote(url.removeprefix("sqlite:///"))), settings)
+        return None if kind == "off" else _redis(url, settings)
     except StoreError as error:
         raise BadSettings(f"{BLOCK}.store: {error}") from None
+
+
+def kind_of_store(settings: Settings) -> str:
+    """`sqlite`, `redis`, `memory` or `off`; opens nothing.
+
+    Raises:
+        BadSettings: there is no such store.
+    """
+    url = settings.store
+    if url is None or url in ("memory", "off"):
+        return url or "sqlite"
+    kind, separator, rest = url.partition(":")
+    if kind == "sqlite" and rest.startswith("///") and len(rest) > 3:
+        return kind
+    if kind in ("redis", "rediss", "unix") and rest.startswith("//"):
+        if kind != "unix" and urlsplit(url).hostname is None:
+            raise BadSettings(f"{BLOCK}.store: a Redis URL without a host; for example redis://localhost:6379/0")
+        return "redis"
     shown = repr(kind) if separator == "" else f"begins with {kind + separator!r}"
     raise BadSettings(f"{BLOCK}.store: {shown}; allowed: {_STORES}")
+
+
+def check_store(settings: Settings) -> None:
+    """Looks at what is said of the store, without opening it.
+
+    Raises:
+        BadSettings: there is no such store, or a bound that no store can have.
+    """
+    kind = kind_of_store(settings)
+    try:
+        if kind != "off":
+            _memory(settings)
+    except StoreError as error:
+        raise BadSettings(f"{BLOCK}.store: {error}") from None
+
+
+def _memory(settings: Settings) -> Store:
+    return MemoryStore(**{name: value for name, value in settings.bounds.items() if name != "patience"})  # type: ignore[arg-type]
 
 
 def _sqlite(path: Path, settings: Settings) -> Store:
@@ -173,9 +280,6 @@ def _sqlite(path: Path, settings: Settings) -> Store:
 def _redis(url: str, settings: Settings) -> Store:
     from ..stores import RedisStore
 
-    host = urlsplit(url).hostname
-    if host is None and not url.startswith("unix:"):
-        raise BadSettings(f"{BLOCK}.store: a Redis URL without a host; for example redis://localhost:6379/0")
     return RedisStore(url, **settings.bounds)  # type: ignore[arg-type]
 
 
