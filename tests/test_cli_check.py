@@ -42,7 +42,7 @@ def check(tmp_path, capsys):
         file.write_text(text)
         status = _cli.main(["check", str(file), *options])
         said = capsys.readouterr()
-        assert "SECRET" not in said.out + said.err
+        assert "SECRET" not in (said.out + said.err).replace("REASONING_REPLAY_SECRET", "")
         return status, json.loads(said.out) if "--json" in options else said.out + said.err
 
     return run
@@ -175,6 +175,143 @@ def test_a_name_that_does_not_say_who_serves_it_is_litellm_s_to_know(check):
     )
     assert ["openai", "unknown"] == [row["rule"] for row in told["models"]]
     assert any("'mine' does not say who serves it; write the provider before it" in one for one in told["warnings"])
+
+
+# What the config says to us
+
+
+SAYS = """
+model_list:
+  - {model_name: plain, litellm_params: {model: groq/openai/gpt-oss-120b}}
+  - model_name: long
+    litellm_params: {model: groq/openai/gpt-oss-120b}
+    model_info: {reasoning_replay: {window: all}}
+router_settings: {fallbacks: [{plain: [long]}]}
+litellm_settings: {callbacks: reasoning_replay.litellm.proxy_handler_instance}
+"""
+
+
+def earlier_turns(told):
+    return {row["model"]: row["earlier_turns"] for row in told["models"]}
+
+
+def test_a_deployment_is_told_by_its_own_policy_and_the_others_by_the_block_s(check):
+    status, told = check(SAYS, "--json")
+    assert (0, [], []) == (status, told["faults"], told["steps"])
+    assert {"plain": "dropped", "long": "kept"} == earlier_turns(told)
+    _, told = check(SAYS + "reasoning_replay: {window: all}\n", "--json")
+    assert {"plain": "kept", "long": "kept"} == earlier_turns(told)
+    within = SAYS.replace("window: all", "missing: raise").replace(
+        "_instance}", "_instance, reasoning_replay: {window: all}}"
+    )
+    _, told = check(within, "--json")
+    assert {"plain": "kept", "long": "kept"} == earlier_turns(told)
+
+
+def test_aliases_of_the_block_say_whose_rule_holds(check):
+    text = """
+model_list: [{model_name: gw, litellm_params: {model: openai/m, api_base: "https://gw.corp.example/v1"}}]
+litellm_settings: {callbacks: [reasoning_replay.litellm.proxy_handler_instance]}
+reasoning_replay: {aliases: {gw.corp.example: deepseek}}
+"""
+    _, told = check(text, "--json")
+    assert ["deepseek"] == [row["rule"] for row in told["models"]]
+
+
+REFUSED = {
+    "a typo": ("reasoning_replay:\n  window: all\n  stroe: memory\n", "line 11: reasoning_replay.stroe: not known; did you mean 'store'?"),
+    "a store": ("reasoning_replay: {store: 'mysql://u:SECRET@x/y'}\n", "line 9: reasoning_replay.store: begins with 'mysql:'; allowed: sqlite:///path"),
+    "a bound": ("reasoning_replay: {max_items: 0}\n", "line 9: reasoning_replay.store: "),
+    "a host that there is not": ("reasoning_replay: {aliases: {gw.corp.example: deepsek}}\n", "line 9: reasoning_replay.aliases: "),
+    "no mapping": ("reasoning_replay: memory\n", "line 9: reasoning_replay: a string; allowed: a mapping with store"),
+    "a variable": ("environment_variables: {REASONING_REPLAY_STROE: memory}\n", "REASONING_REPLAY_STROE: not known; did you mean 'REASONING_REPLAY_STORE'?"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("block", "said"), REFUSED.values(), ids=REFUSED)
+def test_what_the_proxy_would_refuse_at_its_start_is_said_with_its_line_and_is_exit_status_1(block, said, check):
+    status, text = check(SAYS + block)
+    assert 1 == status
+    assert f"the proxy would not start: {said}" in text
+
+
+def test_two_blocks_are_refused(check):
+    text = SAYS.replace("_instance}", "_instance, reasoning_replay: {}}") + "reasoning_replay: {}\n"
+    assert "the proxy would not start: line 9: reasoning_replay: stands in config.yaml twice" in check(text)[1]
+
+
+@pytest.mark.parametrize("key", ["windw: all", "window: everything"])
+def test_a_wrong_policy_of_a_deployment_is_said_with_the_deployment_s_name(key, check):
+    status, told = check(SAYS.replace("window: all", key), "--json")
+    name = key.partition(":")[0]
+    assert (1, 1) == (status, len(told["faults"]))
+    assert told["faults"][0].startswith(f"line 6: model_list[1] (long).model_info.reasoning_replay.{name}: ")
+    assert "not known; " in told["faults"][0]
+    assert {"plain": "dropped", "long": "dropped"} == earlier_turns(told)
+
+
+def test_a_store_that_is_off_and_a_good_one_are_no_fault_and_nothing_is_opened(check, tmp_path):
+    file = tmp_path / "s.sqlite3"
+    for store in ("off", "memory", f"sqlite:///{file}", "redis://127.0.0.1:1/0"):
+        assert 0 == check(f"{SAYS}reasoning_replay: {{store: {store}}}\n")[0]
+    assert not file.exists()
+
+
+def test_a_variable_that_is_not_set_here_is_a_note_and_one_that_is_counts(check, monkeypatch):
+    block = "reasoning_replay: {secret: os.environ/MY_WORD_OF_REPLAY}\n"
+    status, told = check(SAYS + block, "--json")
+    assert 0 == status
+    assert [
+        "reasoning_replay.secret: MY_WORD_OF_REPLAY is not set here, so it is not looked at; the proxy needs it"
+    ] == told["warnings"]
+    monkeypatch.setenv("MY_WORD_OF_REPLAY", "hush")
+    _, told = check(SAYS + block, "--json")
+    assert told["faults"][0].startswith("line 9: reasoning_replay.secret: 4 characters; give at least 16")
+
+
+def test_a_fault_in_an_included_file_has_no_line(check, tmp_path):
+    (tmp_path / "more.yaml").write_text("reasoning_replay: {stroe: memory}\n")
+    assert "the proxy would not start: reasoning_replay.stroe: not known" in check(f"include: [more.yaml]{SAYS}")[1]
+
+
+# Replies as their hosts write them
+
+
+SIGNED = """
+model_list:
+  - {model_name: claude, litellm_params: {model: openrouter/anthropic/claude-sonnet-4.5}}
+  - {model_name: newest, litellm_params: {model: openrouter/anthropic/claude-opus-5.1}}
+  - {model_name: gemini, litellm_params: {model: openrouter/google/gemini-3-pro}}
+  - {model_name: vercel, litellm_params: {model: vercel_ai_gateway/anthropic/claude-sonnet-4.5}}
+  - {model_name: snowflake, litellm_params: {model: snowflake/claude-4-sonnet, api_base: "https://a.snowflakecomputing.com/api/v2"}}
+  - {model_name: deepseek, litellm_params: {model: openrouter/deepseek/deepseek-v4-pro}}
+router_settings: {fallbacks: [{claude: [newest, gemini, deepseek]}]}
+litellm_settings: {callbacks: reasoning_replay.litellm.proxy_handler_instance}
+"""
+
+
+def test_what_a_router_signs_is_kept_at_home_and_the_copy_beside_it_does_not_count(check):
+    _, told = check(SIGNED, "--json")
+    assert {
+        "claude": ("kept", "kept", []),
+        "newest": ("kept", "kept", []),
+        "gemini": ("kept", "kept", []),
+        "vercel": ("kept", "dropped", ["window"]),
+        "snowflake": ("kept", "kept", []),
+        "deepseek": ("kept", "kept", []),
+    } == {row["model"]: (row["running_turn"], row["earlier_turns"], row["why"]) for row in told["models"]}
+    there = {row["to"].split(" ")[0]: row["there"]["words"] for row in told["steps"]}
+    assert {"newest": "kept", "gemini": "dropped (foreign)"} == {name: there[name] for name in ("newest", "gemini")}
+    assert there["deepseek"].startswith("dropped (foreign)")
+
+
+def test_gemini_s_door_for_openai_clients_seals_the_calls(check):
+    text = """
+model_list: [{model_name: g, litellm_params: {model: openai/gemini-3-pro, api_base: "https://generativelanguage.googleapis.com/v1beta/openai"}}]
+litellm_settings: {callbacks: reasoning_replay.litellm.proxy_handler_instance}
+"""
+    _, told = check(text, "--json")
+    assert [("kept", "kept")] == [(row["running_turn"], row["earlier_turns"]) for row in told["models"]]
 
 
 BAD = [

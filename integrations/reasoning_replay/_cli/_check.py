@@ -1,7 +1,8 @@
 """`check`: what becomes of reasoning at each model of a LiteLLM proxy and at each step from one to another.
 
 Nothing is looked up for it: a small tool loop is planned by `prepare`, as the callback would plan it, at home, at the
-next host, and back at the first. Exit status: 1 where the callback's line is missing or a fallback names nothing.
+next host, and back at the first. Exit status: 1 where the callback's line is missing, a fallback names nothing, or the
+proxy would refuse what the config says to us.
 """
 
 from __future__ import annotations
@@ -39,10 +40,13 @@ def run(arguments: Namespace) -> int:
         warnings.insert(0, f"the line `{LINE}` is missing from litellm_settings: the proxy hands reasoning on as it is")
     if arguments.json:
         told = {"callback": config.has_callback, "models": models, "steps": steps, "warnings": warnings}
+        told["faults"] = config.faults
         print(json.dumps(told, indent=2))
     else:
         _tell(config, models, steps, warnings)
-    broken = not config.has_callback or any("is no model_name" in warning for warning in warnings)
+    broken = (
+        not config.has_callback or bool(config.faults) or any("is no model_name" in warning for warning in warnings)
+    )
     return 1 if broken else 0
 
 
@@ -71,9 +75,7 @@ def _request(place: Deployment) -> Mapping[str, Any]:
 
 
 def _rule(place: Deployment, asked: Mapping[str, Any]) -> Rule:
-    return rule_for(
-        place.url, place.model, dialect=place.dialect, hint=place.hint, request=asked, policy=place.policy
-    )
+    return rule_for(place.url, place.model, dialect=place.dialect, hint=place.hint, request=asked, policy=place.policy)
 
 
 def _turns(place: Deployment) -> list[Any]:
@@ -192,9 +194,11 @@ def _tell(config: Config, models: list[dict[str, Any]], steps: list[dict[str, An
     }
     for reason in sorted(reasons):
         out.say(f"  {reason}: {sentence(reason)}")
-    if warnings:
+    if warnings or config.faults:
         out.say()
     for warning in warnings:
         out.say(f"warning: {warning}", "yellow")
+    for fault in config.faults:
+        out.say(f"{'' if config.has_callback else 'with that line '}the proxy would not start: {fault}", "red")
     if config.has_callback:
         out.say(f"the callback is there: {LINE}", "green")

@@ -10,7 +10,6 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import redirect_stdout
 from functools import cache
-from importlib.util import module_from_spec, spec_from_file_location
 from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +17,8 @@ from typing import Any, NamedTuple
 from .._origin import OriginError, host_of
 from .._rules import Policy, find_host
 from ..hosts import all_hosts
+from ._alone import alone
+from ._proxy_block import ENVIRONMENT, said_in
 from ._wrong import Wrong
 
 CALLBACK = "reasoning_replay.litellm.proxy_handler_instance"
@@ -25,7 +26,6 @@ LINE = f"callbacks: {CALLBACK}"
 NEEDS = "pip install 'reasoning-replay[cli]'"
 FALLBACKS = ("fallbacks", "context_window_fallbacks", "content_policy_fallbacks")
 SETTINGS = ("litellm_settings", "router_settings")
-ENVIRONMENT = "os.environ/"
 
 
 class Deployment(NamedTuple):
@@ -69,6 +69,8 @@ class Config(NamedTuple):
     steps: tuple[Step, ...]
     warnings: tuple[str, ...]
     has_callback: bool
+    faults: tuple[str, ...]
+    """What the proxy would refuse at its start."""
 
 
 def read_config(file: str) -> Config:
@@ -83,11 +85,23 @@ def read_config(file: str) -> Config:
         keys = ", ".join(map(repr, list(raw)[:8])) or "none"
         raise Wrong(f"{file}: no 'model_list' (keys: {keys}); give the config.yaml that `litellm --config` is given")
     environment = {**os.environ, **_texts(raw.get("environment_variables"))}
-    found = tuple(_deployment(file, number, entry, environment) for number, entry in enumerate(entries, 1))
+    said = said_in(raw, _nodes(Path(file)), environment)
+    found = tuple(
+        _deployment(file, number, entry, environment)._replace(policy=policy)
+        for number, (entry, policy) in enumerate(zip(entries, said.policies, strict=True), 1)
+    )
     settings = {name: _mapping(raw.get(name)) for name in SETTINGS}
     steps, warnings = _steps(found, settings)
     notes = [f"{each.name}: {note}" for each in found for note in each.notes]
-    return Config(found, tuple(steps), tuple(dict.fromkeys([*notes, *warnings])), _has_callback(settings))
+    warnings = list(dict.fromkeys([*notes, *said.notes, *warnings]))
+    return Config(found, tuple(steps), tuple(warnings), _has_callback(settings), said.faults)
+
+
+def _nodes(path: Path) -> Any:
+    """The file's own nodes, which know their lines; it has been read once."""
+    import yaml
+
+    return yaml.compose(path.read_text("utf-8"), Loader=yaml.SafeLoader)
 
 
 def _loaded(path: Path, depth: int = 0) -> dict[str, Any]:
@@ -133,18 +147,6 @@ def _has_callback(settings: Mapping[str, Mapping[str, Any]]) -> bool:
 # Deployments ----------------------------------------------------------------------------------------------------------
 
 
-@cache
-def _carriers() -> Any:
-    """The table of LiteLLM's carriers, without the package around it, which imports LiteLLM."""
-    path = Path(__file__).parent.parent / "litellm" / "_carriers.py"
-    spec = spec_from_file_location(f"{__package__}._litellm_carriers", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def _deployment(file: str, number: int, entry: object, environment: Mapping[str, str]) -> Deployment:
     params = _mapping(_mapping(entry).get("litellm_params"))
     name, model = _mapping(entry).get("model_name"), params.get("model")
@@ -156,7 +158,7 @@ def _deployment(file: str, number: int, entry: object, environment: Mapping[str,
     notes: list[str] = []
     model = _resolved(model, environment) or model
     prefix, rest = _prefix(model, params, notes)
-    carrier = _carriers().carrier_of(prefix, rest)
+    carrier = alone("_carriers").carrier_of(prefix, rest)
     base = params.get("api_base") or params.get("base_url")
     url = (
         _url(str(base), environment, notes)
@@ -168,7 +170,7 @@ def _deployment(file: str, number: int, entry: object, environment: Mapping[str,
     except OriginError:
         notes.append("its api_base is no URL")
         host = url = f"custom:{_word(name)}"
-    hint = _carriers().hint_of(prefix, carrier)
+    hint = alone("_carriers").hint_of(prefix, carrier)
     request = {key: value for key, value in params.items() if key in REQUEST}
     exact = None if "*" in rest else rest
     return Deployment(name, model, exact, host, url, carrier.dialect, hint, request, tuple(notes))
@@ -217,14 +219,14 @@ def _filled(base: str, params: Mapping[str, Any], environment: Mapping[str, str]
     """A default with its region filled in, which is looked for where LiteLLM looks."""
     head, brace, rest = base.partition("{")
     name, _, tail = rest.partition("}")
-    for place in _carriers().REGIONS[name] if brace else ():
+    for place in alone("_carriers").REGIONS[name] if brace else ():
         kind, _, key = place.rpartition(".")
         found = params.get(key) if kind == "call" else environment.get(place)
         found = place[1:] if place.startswith("=") else found
         region = _resolved(found, environment) if isinstance(found, str) else None
         if region is not None:
             url = f"{head}{region}{tail}"
-            return str(_carriers().ELSEWHERE.get(url, url))
+            return str(alone("_carriers").ELSEWHERE.get(url, url))
     return f"{head}region{tail}" if brace else base
 
 
@@ -252,7 +254,7 @@ def _prefix(model: str, params: Mapping[str, Any], notes: list[str]) -> tuple[st
 def _known() -> frozenset[str]:
     """LiteLLM's providers, as far as the table of carriers and the rule files name them."""
     hints = (hint for host in all_hosts() for hint in host.hints)
-    return frozenset({*hints, *(carrier.provider for carrier in _carriers().CARRIERS)} - {"*"})
+    return frozenset({*hints, *(carrier.provider for carrier in alone("_carriers").CARRIERS)} - {"*"})
 
 
 def _asked_litellm(model: str) -> tuple[str, str] | None:
