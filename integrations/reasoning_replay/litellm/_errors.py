@@ -12,6 +12,7 @@ from .. import _plan
 from .._known import first_time
 
 _log = logging.getLogger("reasoning_replay")
+_UNNAMED = ""
 
 
 class MissingReasoning(_plan.MissingReasoning, litellm.exceptions.BadRequestError):
@@ -20,10 +21,8 @@ class MissingReasoning(_plan.MissingReasoning, litellm.exceptions.BadRequestErro
     Also a `BadRequestError`: LiteLLM hands its own errors through as they are and does not send them again.
     """
 
-    def __init__(self, cause: _plan.MissingReasoning, model: str, provider: str, told: str | None = None) -> None:
-        litellm.exceptions.BadRequestError.__init__(
-            self, message=str(cause) if told is None else told, model=model, llm_provider=provider
-        )
+    def __init__(self, cause: _plan.MissingReasoning, model: str, provider: str) -> None:
+        litellm.exceptions.BadRequestError.__init__(self, message=str(cause), model=model, llm_provider=provider)
         self.index = cause.index
         self.host = cause.host
 
@@ -31,10 +30,8 @@ class MissingReasoning(_plan.MissingReasoning, litellm.exceptions.BadRequestErro
 class ConversationElsewhere(_plan.ConversationElsewhere, litellm.exceptions.BadRequestError):
     """The request goes on with a conversation that another endpoint keeps, and it is not in hand; nothing was sent."""
 
-    def __init__(self, cause: _plan.ConversationElsewhere, model: str, provider: str, told: str | None = None) -> None:
-        litellm.exceptions.BadRequestError.__init__(
-            self, message=str(cause) if told is None else told, model=model, llm_provider=provider
-        )
+    def __init__(self, cause: _plan.ConversationElsewhere, model: str, provider: str) -> None:
+        litellm.exceptions.BadRequestError.__init__(self, message=str(cause), model=model, llm_provider=provider)
         self.parameter = cause.parameter
         self.host = cause.host
         self.keeper = cause.keeper
@@ -73,20 +70,17 @@ def without_hosts() -> Iterator[None]:
         raise _unnamed(cause) from None
 
 
-_UNNAMED = ""
-
-
 def _unnamed(cause: MissingReasoning | ConversationElsewhere) -> MissingReasoning | ConversationElsewhere:
     if isinstance(cause, MissingReasoning):
-        told = (
-            f"messages[{cause.index}]: the model demands this message's reasoning, and the history does not have it; "
-            "send every reply back as it came, with all of its fields"
-        )
         missing = _plan.MissingReasoning(cause.index, _UNNAMED)
-        return MissingReasoning(missing, cause.model, cause.llm_provider, told)
-    told = (
-        f"{cause.parameter}: names a conversation that this model's endpoint does not keep; "
-        "send the messages themselves, every reply as it came, or go on with the model that began it"
-    )
+        missing.args = (
+            f"messages[{cause.index}]: the model demands this message's reasoning, and the history does not have it; "
+            "send every reply back as it came, with all of its fields",
+        )
+        return MissingReasoning(missing, cause.model, cause.llm_provider)
     elsewhere = _plan.ConversationElsewhere(cause.parameter, _UNNAMED, _UNNAMED)
-    return ConversationElsewhere(elsewhere, cause.model, cause.llm_provider, told)
+    elsewhere.args = (
+        f"{cause.parameter}: names a conversation that this model's endpoint does not keep; "
+        "send the messages themselves, every reply as it came, or go on with the model that began it",
+    )
+    return ConversationElsewhere(elsewhere, cause.model, cause.llm_provider)
