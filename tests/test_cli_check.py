@@ -57,7 +57,7 @@ def test_each_model_is_told_with_its_host_and_what_becomes_of_its_own_reasoning(
     assert rows == [
         ("smart", "api.deepseek.com", "deepseek", "kept", "kept"),
         ("smart", "openrouter.ai", "openrouter", "kept", "kept"),
-        ("claude", "api.anthropic.com", "anthropic", "kept", "kept"),
+        ("claude", "api.anthropic.com", "anthropic", "kept", "kept in part"),
         ("fast", "api.groq.com", "groq", "kept", "dropped"),
         ("own", "custom:VLLM_BASE_OF_NOBODY", "vllm", "kept", "kept"),
     ]

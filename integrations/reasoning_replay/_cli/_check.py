@@ -123,9 +123,9 @@ def _model_told(place: Deployment) -> dict[str, Any]:
         "host": place.host,
         "dialect": place.dialect,
         "rule": rule.host if rule is not None else None,
-        "running_turn": "kept" if now["kept"] else "dropped",
-        "earlier_turns": "kept" if before["kept"] else "dropped",
-        "why": list(dict.fromkeys(reason for each in (now, before) if not each["kept"] for reason in each["why"])),
+        "running_turn": _word(now),
+        "earlier_turns": _word(before),
+        "why": list(dict.fromkeys(reason for each in (now, before) for reason in each["why"])),
         "source": [] if rule is None else list(rule.source),
         "date": _date(rule),
     }
@@ -153,11 +153,14 @@ def _step_told(step: Step) -> dict[str, Any]:
     }
 
 
+def _word(fate: Mapping[str, Any]) -> str:
+    if fate["kept"]:
+        return "kept in part" if fate["dropped"] else "kept"
+    return "dropped" if fate["dropped"] else "none to send"
+
+
 def _there(fate: Mapping[str, Any]) -> str:
-    said = "kept" if fate["kept"] else "dropped" if fate["dropped"] else "none to send"
-    if fate["kept"] and fate["dropped"]:
-        said = "kept in part"
-    return f"{said}{_reasons(fate) if fate['dropped'] else ''}{_besides(fate)}"
+    return f"{_word(fate)}{_reasons(fate) if fate['dropped'] else ''}{_besides(fate)}"
 
 
 def _back(own: Mapping[str, Any], other: Mapping[str, Any]) -> str:
