@@ -73,14 +73,16 @@ def without_hosts() -> Iterator[None]:
 def _unnamed(cause: MissingReasoning | ConversationElsewhere) -> MissingReasoning | ConversationElsewhere:
     if isinstance(cause, MissingReasoning):
         missing = _plan.MissingReasoning(cause.index, _UNNAMED)
-        missing.args = (
+        told = (
             f"messages[{cause.index}]: the model demands this message's reasoning, and the history does not have it; "
-            "send every reply back as it came, with all of its fields",
+            "send every reply back as it came, with all of its fields"
         )
+        missing.args = (told,)
         return MissingReasoning(missing, cause.model, cause.llm_provider)
     elsewhere = _plan.ConversationElsewhere(cause.parameter, _UNNAMED, _UNNAMED)
-    elsewhere.args = (
+    told = (
         f"{cause.parameter}: names a conversation that this model's endpoint does not keep; "
-        "send the messages themselves, every reply as it came, or go on with the model that began it",
+        "send the messages themselves, every reply as it came, or go on with the model that began it"
     )
+    elsewhere.args = (told,)
     return ConversationElsewhere(elsewhere, cause.model, cause.llm_provider)
