@@ -316,6 +316,7 @@ litellm_settings: {callbacks: reasoning_replay.litellm.proxy_handler_instance}
 
 BAD = [
     ("a: [", "not YAML at line 1"),
+    ("", "empty, where the keys of a config should be"),
     ("- a", "a list, where the keys of a config should be"),
     ("litellm_settings: {}", "no 'model_list' (keys: 'litellm_settings')"),
     ("model_list: [{model_name: a}]", "entry 1 of model_list has no litellm_params.model"),

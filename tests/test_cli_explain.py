@@ -445,3 +445,16 @@ def test_what_is_printed_as_a_whole(tmp_path, capsys):
     file.write_text(json.dumps({"model": "deepseek-v4-pro", "messages": CHAT, "tools": [TOOL]}))
     assert 0 == _cli.main(["explain", str(file), "--to", "deepseek", "--from-origin", "deepseek"])
     assert SAID == capsys.readouterr().out
+
+
+def test_of_a_host_that_no_file_describes_the_verdict_says_so(tmp_path, capsys):
+    history = [
+        {"role": "user", "content": "q"},
+        {"role": "assistant", "content": "a"},
+        {"role": "user", "content": "r"},
+    ]
+    status, verdict = explain(tmp_path, capsys, history, "--to", "https://llm.corp.example/v1")
+    assert (0, True) == (status, verdict["accepted"])
+    assert verdict["sentence"].startswith("accepted, as far as the cautious rule for unknown hosts knows: no file")
+    _, verdict = explain(tmp_path, capsys, history, "--to", "deepseek")
+    assert verdict["unsure"] is None

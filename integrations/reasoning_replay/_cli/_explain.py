@@ -63,7 +63,13 @@ def explained(arguments: Namespace) -> Explained:
             policy=policy,
             known=Nothing(),
         )
-        return Explained(found, target, plan, _verdict(found, plan, form_for(form, dialect), policy))
+        verdict = _verdict(found, plan, form_for(form, dialect), policy)
+        if verdict.refused is None and not target.described:
+            verdict = verdict._replace(unsure=verdict.unsure or UNDESCRIBED)
+        return Explained(found, target, plan, verdict)
+
+
+UNDESCRIBED = "as far as the cautious rule for unknown hosts knows: no file describes this one"
 
 
 def _verdict(found: Found, plan: Plan, form: Form, policy: Policy) -> Verdict:

@@ -121,9 +121,8 @@ def _loaded(path: Path, depth: int = 0) -> dict[str, Any]:
         at = f"line {mark.line + 1}" if mark is not None else "somewhere"
         raise Wrong(f"{path}: not YAML at {at} ({getattr(error, 'problem', None) or 'malformed'})") from None
     if not isinstance(raw, dict):
-        raise Wrong(
-            f"{path}: a {type(raw).__name__}, where the keys of a config should be; give the proxy's config.yaml"
-        )
+        kind = {type(None): "empty", list: "a list", str: "a text"}.get(type(raw), "a value")
+        raise Wrong(f"{path}: {kind}, where the keys of a config should be; give the proxy's config.yaml")
     for name in raw.get("include") or () if depth < 5 else ():
         for key, value in _loaded(path.parent / str(name), depth + 1).items():
             here = raw.get(key)
