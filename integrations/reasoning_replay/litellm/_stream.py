@@ -81,12 +81,15 @@ class _Choice:
             setattr(delta, _DETAILS, waiting)
 
     def running(self, delta: Any, origin: Origin) -> None:
+        if self._keeping.sealed:  # its mark is made of the whole, at the finish
+            _write(delta, {})
+            return
         note = to_mark(origin)
         if any(getattr(delta, key, None) is not None for key in _SEALED) or _has_sealed_call(delta):
             note["id"] += _UNFINISHED
         elif all(getattr(delta, key, None) is None for key in _READABLE) or self._told is not None:
             note = {}
-        if len(note) > 0 and not self._keeping.sealed and note != self._told:
+        if len(note) > 0 and note != self._told:
             self._told = note
             _write(delta, {MARK: note})
         else:
