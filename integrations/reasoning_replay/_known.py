@@ -22,6 +22,7 @@ __all__ = [  # the first four live in `stores`
     "Known",
     "Memory",
     "MemoryStore",
+    "Nothing",
     "Overlay",
     "check_known",
     "default_store",
@@ -53,6 +54,17 @@ class Memory(Known, Protocol):
 
     def add(self, items: Sequence[tuple[bytes, bytes]]) -> None:
         """Adds values to keys; never raises."""
+
+
+class Nothing:
+    """`Known` that knows no payload and keeps none."""
+
+    def note(self, digest: bytes, origin: Origin) -> None:
+        """Forgotten at once."""
+
+    def origins(self, digest: bytes) -> Collection[Origin]:
+        """Of no payload is anything known."""
+        return ()
 
 
 def check_known(known: object) -> None:

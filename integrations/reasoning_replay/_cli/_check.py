@@ -12,11 +12,11 @@ from argparse import Namespace
 from collections.abc import Mapping
 from typing import Any
 
+from .._known import Nothing
 from .._plan import Plan
 from .._replay import prepare, rule_for
 from .._report import sentence
 from .._rules import Rule
-from ._nothing import Nothing
 from ._print import Printer
 from ._proxy_config import LINE, Config, Deployment, Step, read_config
 from ._sample import turns_of, written_by

@@ -13,6 +13,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from .._known import Nothing
 from .._origin import MARK
 from .._plan import Plan
 from .._replay import _reach, prepare
@@ -21,7 +22,6 @@ from .._rules import Policy, Rule
 from .._unknown import without_strangers
 from ..forms import PSF, Form, form_for
 from ._file import Found, read
-from ._nothing import Nothing
 from ._print import Printer
 from ._target import Target, dialect_of, origin_of, rules_of, target_of
 from ._verdict import Case, Verdict, verdict_of

@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from .._decision import Act, Decision, Zone
-from .._history import History, Part, StartsTurn
+from .._history import History, Part
 from .._known import Known, Overlay
 from .._origin import Origin
 from .._resolve import Find, in_store
@@ -40,15 +40,13 @@ class _Found(NamedTuple):
 
 def bridge_for(
     rows: list[Mapping[str, Any]],
+    history: History,
     form: Form,
     store: Known,
-    starts_turn: StartsTurn | None,
     asked: Asked,
     recalled: Recalled | None = None,
 ) -> Bridge:
-    """The bridge of one call, with all that is known of its history; what was `recalled` stands in for it."""
-    rows = rows if recalled is None else recalled.rows
-    history = form.view(rows, starts_turn)
+    """The bridge of one call, with all that is known of its history: `rows` and what they look like, once recalled."""
     found = list(_found(rows, history, form, in_store(store if recalled is None else recalled)))
     texts = {} if form.name != "responses" else dict(_rewritten(rows, found))
     kept: dict[bytes, frozenset[Origin]] = {}

@@ -157,9 +157,10 @@ class Entries:
         form, asked = form_for(None, dialect), self.asked()
         rows = form.rows(given)
         store = default_store() if asked.known is None else asked.known
-        _, recalled = recalled_for(given, rows, form, self.policy.starts_turn, store, request)
-        bridge = bridge_for(rows, form, store, self.policy.starts_turn, asked, recalled)
-        left = given if isinstance(given, str) else bare(rows if recalled is None else recalled.rows, form)
+        history, recalled = recalled_for(given, rows, form, self.policy.starts_turn, store, request)
+        rows = rows if recalled is None else recalled.rows
+        bridge = bridge_for(rows, history, form, store, asked, recalled)
+        left = given if isinstance(given, str) else bare(rows, form)
         return bridge, left
 
     def _conversation(self, fields: Mapping[str, Any], request: Mapping[str, Any]) -> Any:

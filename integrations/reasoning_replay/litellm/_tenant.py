@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-from .._origin import Origin
+from .._known import Nothing as _Nothing
 
 ONE = "one"
 """Every client is the same tenant: a proxy of one person, or of people who may see each other's conversations."""
@@ -83,15 +83,10 @@ def _sessions(data: Mapping[str, Any]) -> Iterator[Any]:
     yield data.get("prompt_cache_key")
 
 
-class Nothing:
+class Nothing(_Nothing):
     """The shelf of nobody: it remembers nothing and has nothing. Where a proxy has no tenant, or no store."""
 
     session: str | None = None
-
-    def note(self, digest: bytes, origin: Origin) -> None: ...
-
-    def origins(self, digest: bytes) -> tuple[Origin, ...]:
-        return ()
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, Sequence[bytes]]:
         return {}
