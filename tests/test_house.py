@@ -20,7 +20,7 @@ HOUSE = Path(reasoning_replay.__file__).parent
 FILES = sorted(HOUSE.rglob("*.py"))
 PUBLIC = [
     "reasoning_replay", "reasoning_replay.langchain", "reasoning_replay.litellm", "reasoning_replay.stores",
-    "reasoning_replay.testing",
+    "reasoning_replay.testing", "reasoning_replay.transcripts",
 ]  # fmt: skip
 
 # Who may enter whom: the room, and the rooms that its imports may name. A room is a module or a folder
@@ -55,10 +55,12 @@ MAY_SEE = {
         "_restore",
         "stores",
         "hosts",
+        "transcripts",
     },
-    "langchain": {*CORE, "_report", "_known", "_plan", "_faults", "_capture", "_replay", "litellm"},
+    "transcripts": {*CORE, "_report", "_known", "_plan", "_faults", "_capture", "_replay", "hosts"},
+    "langchain": {*CORE, "_report", "_known", "_plan", "_faults", "_capture", "_replay", "litellm", "transcripts"},
     "testing": {"_origin", "_history", "_engine", "_report", "_known", "_plan", "_faults", "_capture", "_replay"},
-    "_cli": {*CORE, "_report", "_known", "_plan", "_unknown", "_capture", "_replay", "hosts", "_demo"},
+    "_cli": {*CORE, "_report", "_known", "_plan", "_unknown", "_capture", "_replay", "hosts", "_demo", "transcripts"},
     "_demo": {"_report", "langchain", "litellm", "testing"},
     "__main__": {"_cli"},
 }
