@@ -67,6 +67,19 @@ class Recall(NamedTuple):
     """The rows of a reply without reasoning, and what was lifted from it → rows with the reasoning in its places."""
 
 
+class Turns(NamedTuple):
+    """How one form's messages are read for where turns start (`_turns`)."""
+
+    is_result: Callable[[Mapping[str, Any]], bool]
+    """It holds a tool's result."""
+    is_quiet: Callable[[Mapping[str, Any]], bool]
+    """It has no text: such a user message starts no turn right behind a tool's result."""
+    role_of: Callable[[Mapping[str, Any]], Any] = lambda message: message.get("role")
+    """Its role in the words of chat hosts."""
+    stated: Callable[..., bool | None] = lambda index, message, starts_turn: stated_turn(index, message, starts_turn)  # noqa: PLW0108 - it stands below
+    """Its place, itself and `starts_turn` → what the caller says about it."""
+
+
 class Form(NamedTuple):
     """How one form is read and written."""
 
@@ -85,6 +98,8 @@ class Form(NamedTuple):
     """A message and a mark → the message with the mark beside all reasoning that has none."""
     stream: Callable[[int], Stream]
     """An empty stream for one choice."""
+    turns: Turns
+    """Where turns start."""
     rows: Callable[[object], list[Mapping[str, Any]]] = lambda messages: listed(messages)  # noqa: PLW0108 - it stands below
     """What the caller gave → mappings, one a message. Raises HistoryError for what is no list of messages."""
     back: Callable[[Any, Mapping[str, Any]], Any] | None = None
@@ -93,6 +108,10 @@ class Form(NamedTuple):
     """A reply → payloads of the names under which its host keeps it and its items."""
     recall: Recall | None = None
     """What restoring needs; None where this form restores nothing."""
+    beside: str | None = PSF
+    """The key of the dict in which the mark of a whole message stands; None: it stands beside the role."""
+    empty: Mapping[str, Any] = {"content": ""}
+    """What a message of the assistant's has where it holds nothing."""
 
 
 @cache
@@ -246,6 +265,7 @@ __all__ = [
     "Message",
     "Messages",
     "Stream",
+    "Turns",
     "as_mapping",
     "canonical",
     "digest",

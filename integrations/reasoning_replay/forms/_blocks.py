@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from .._decision import Act, Decision, Zone, decided
 from .._history import History, HistoryError, Message, Part, StartsTurn
-from .._origin import MARK, mark_id
-from . import TURN, Messages, canonical, plain, stated_turn, wrong_type
+from .._origin import MARK, REDACTED, mark_id
+from . import TURN, Messages, Turns, canonical, plain, stated_turn, wrong_type
 from ._carriers import part_of, under_mark
 from ._turns import last_start
 
@@ -81,15 +81,18 @@ def view(form: Blocks, messages: Messages, starts_turn: StartsTurn | None = None
         stated_turn(index, message, None)
         made = _shape(form, form.roles[role], message, _checked(form, index, message))
         rows.append(shapes.setdefault(made, Message(*made)))
-    start = partial(
-        last_start,
-        messages,
+    turns = turns_of(form)
+    stated = partial(stated_turn, starts_turn=starts_turn)
+    return History(rows, frozenset(rows), last_start(messages, turns, stated), last_start(messages, turns))
+
+
+def turns_of(form: Blocks) -> Turns:
+    """How the messages of a form of blocks are read for where turns start."""
+    return Turns(
         lambda message: any(map(form.is_result, blocks_of(form, message))),
         lambda message: not any(map(form.is_text, blocks_of(form, message))),
-        role_of=lambda message: form.roles[message.get("role", form.default_role)],
+        lambda message: form.roles[message.get("role", form.default_role)],
     )
-    stated = start(stated=partial(stated_turn, starts_turn=starts_turn))
-    return History(rows, frozenset(rows), stated, start())
 
 
 def _checked(form: Blocks, index: int, message: Mapping[str, Any]) -> list[Any]:
@@ -117,7 +120,8 @@ def _shape(form: Blocks, role: str, message: Mapping[str, Any], blocks: list[Any
     if role != "assistant":
         return role, False, True, (), tuple(spare)
     bare = (part_of(carrier, item, code) for item, (carrier, code) in codes)
-    parts = under_mark(bare, mark_id(message.get(MARK)))
+    identity = mark_id(message.get(MARK))
+    parts = under_mark(bare, identity)
     return (
         role,
         any(map(form.is_call, blocks)),
@@ -128,6 +132,8 @@ def _shape(form: Blocks, role: str, message: Mapping[str, Any], blocks: list[Any
         False,
         False,
         ("cache_point",) if any(_is_behind(form, *pair) for pair in pairwise(blocks)) else (),
+        False,
+        identity == REDACTED,
     )
 
 

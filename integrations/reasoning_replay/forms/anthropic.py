@@ -12,8 +12,8 @@ from typing import Any
 
 from .._decision import Decision, Zone, decided
 from .._history import History, HistoryError, Message, Part, StartsTurn
-from .._origin import MARK, from_mark_id, mark_id
-from . import PSF, TURN, Form, Messages, as_mapping, plain, stated_turn, unmarked, wrong_type
+from .._origin import MARK, REDACTED, from_mark_id, mark_id
+from . import PSF, TURN, Form, Messages, Turns, as_mapping, plain, stated_turn, unmarked, wrong_type
 from ._anthropic_recall import RECALL
 from ._anthropic_stream import AnthropicStream
 from ._carriers import BY_NAME, block_code, extra_code, part_of, without_extras
@@ -47,9 +47,9 @@ def view(messages: Messages, starts_turn: StartsTurn | None = None) -> History:
         made = _shape(str(role), message, _blocks(index, message))
         rows.append(shapes.setdefault(made, Message(*made)))
     # The API joins user messages that follow each other, so behind a result none of them ends the loop for the host.
-    host_turn = last_start(messages, _is_result, lambda message: True)
+    host_turn = last_start(messages, _JOINED)
     stated = partial(stated_turn, starts_turn=starts_turn)
-    return History(rows, frozenset(rows), last_start(messages, _is_result, _without_text, stated), host_turn)
+    return History(rows, frozenset(rows), last_start(messages, TURNS, stated), host_turn)
 
 
 def _is_result(message: Mapping[str, Any]) -> bool:
@@ -58,6 +58,10 @@ def _is_result(message: Mapping[str, Any]) -> bool:
 
 def _without_text(message: Mapping[str, Any]) -> bool:
     return not isinstance(message.get("content"), str) and all(_kind(block) != "text" for block in _content(message))
+
+
+TURNS = Turns(_is_result, _without_text)
+_JOINED = Turns(_is_result, lambda message: True)
 
 
 def _blocks(index: int, message: Mapping[str, Any]) -> list[Any]:
@@ -101,12 +105,19 @@ def _shape(role: str, message: Mapping[str, Any], content: list[Any]) -> tuple[A
         tuple(parts),
         tuple(spare),
         sum(part.item == place for place, part in enumerate(part for part in parts if part.carrier == CARRIER)),
+        *(False, False, (), False),
+        _identity(message) == REDACTED,
     )
 
 
+def _identity(holder: Mapping[str, Any]) -> str | None:
+    """The id of the mark on a block, or on a message that has none left."""
+    fields = holder.get(PSF)
+    return mark_id(fields.get(MARK)) if isinstance(fields, Mapping) else None
+
+
 def _marked(part: Part, block: Mapping[str, Any]) -> Part:
-    fields = block.get(PSF)
-    identity = mark_id(fields.get(MARK)) if isinstance(fields, Mapping) else None
+    identity = _identity(block)
     origin = from_mark_id(identity) if identity is not None else None
     return part if origin is None else part._replace(marked=True, origins=frozenset({origin}))
 
@@ -253,6 +264,8 @@ FORMS = {
         read=read,
         mark=mark,
         stream=AnthropicStream,
+        turns=TURNS,
         recall=RECALL,
+        empty={"content": []},
     )
 }

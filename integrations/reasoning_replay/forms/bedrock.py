@@ -15,7 +15,7 @@ from .._history import HistoryError
 from . import Form, as_mapping, canonical, shape_value
 from ._bedrock_stream import KEY, BedrockStream
 from ._block_recall import Answer, Call, Speech, recall_by
-from ._blocks import THINKING, Block, Blocks, mark, payload, strip, unmarked, view, word, write
+from ._blocks import THINKING, Block, Blocks, mark, payload, strip, turns_of, unmarked, view, word, write
 from ._inline import INLINE, inline_in
 from ._places import Look
 
@@ -154,6 +154,9 @@ FORMS = {
         read=read,
         mark=mark,
         stream=BedrockStream,
+        turns=turns_of(BLOCKS),
         recall=recall_by(SPEECH),
+        beside=None,
+        empty={"content": []},
     )
 }

@@ -12,8 +12,20 @@ from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from .._history import History, HistoryError, Message, Part, StartsTurn
-from .._origin import MARK, mark_id
-from . import LAYOUT, PSF, TURN, Form, Messages, as_mapping, canonical, plain, shape_value, stated_turn, wrong_type
+from .._origin import MARK, REDACTED, mark_id
+from . import (
+    LAYOUT,
+    PSF,
+    TURN,
+    Form,
+    Messages,
+    as_mapping,
+    canonical,
+    plain,
+    shape_value,
+    stated_turn,
+    wrong_type,
+)
 from ._carriers import (
     BY_NAME,
     LISTS,
@@ -35,13 +47,13 @@ from ._carriers import (
 )
 from ._chat_recall import recall_by
 from ._chat_stream import ChatStream
+from ._chat_turns import TURNS
 from ._chat_write import write
 from ._inline import INLINE, inline_in
 from ._turns import last_start
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function", "latest_reminder")
 """Roles of chat hosts; `latest_reminder` is DeepSeek's."""
-_RESULTS = frozenset({"tool", "function"})
 _SPOKEN = ("function_call", "audio", "refusal", "images")
 """Keys besides `content` and `tool_calls` that make a message visible."""
 _SHOWN = ("annotations", "images")
@@ -226,7 +238,7 @@ def _shape(
     ordered: bool,
 ) -> Message:
     parts = under_mark((part_of(carrier, item, code) for carrier, item, code in codes), identity)
-    return Message("assistant", called, visible, parts, spare, lead, null, ordered)
+    return Message("assistant", called, visible, parts, spare, lead, null, ordered, (), False, identity == REDACTED)
 
 
 def view(messages: Messages, starts_turn: StartsTurn | None = None, *, litellm: bool = False) -> History:
@@ -253,20 +265,16 @@ def view(messages: Messages, starts_turn: StartsTurn | None = None, *, litellm: 
         else:
             rows.append(_other(_known_role(index, role), _never_sent(index, message)))
     found = frozenset(rows)
-    host_turn = last_start(messages, _is_result, _without_text)
+    host_turn = last_start(messages, TURNS)
     if starts_turn is None and not any(TURN in shape.spare for shape in found):
         return History(rows, found, host_turn, host_turn)
     stated = partial(stated_turn, starts_turn=starts_turn)
-    return History(rows, found, last_start(messages, _is_result, _without_text, stated), host_turn)
+    return History(rows, found, last_start(messages, TURNS, stated), host_turn)
 
 
 _TOOL = _other("tool", ())
 _NO_KEYS: tuple[str, ...] = ()
 _NONE: dict[Any, Message] = {}
-
-
-def _is_result(message: Mapping[str, Any]) -> bool:
-    return message.get("role") in _RESULTS
 
 
 def _never_sent(index: int, message: Mapping[str, Any]) -> tuple[str, ...]:
@@ -281,15 +289,6 @@ def _known_role(index: int, role: Any) -> str:
     if role not in ROLES:
         raise HistoryError(f"messages[{index}].role: {role!r}; allowed: {', '.join(ROLES)}")
     return str(role)
-
-
-def _without_text(message: Mapping[str, Any]) -> bool:
-    """Only parts that are no text: a picture that a tool took."""
-    content = message.get("content")
-    return isinstance(content, list) and not any(
-        isinstance(part, str) or (isinstance(part, Mapping) and part.get("type") in ("text", "input_text"))
-        for part in map(plain, content)
-    )
 
 
 def payload(message: Mapping[str, Any], part: Part) -> str:
@@ -381,6 +380,7 @@ FORMS = {
         read=read,
         mark=mark,
         stream=ChatStream,
+        turns=TURNS,
         recall=recall_by(partial(view, litellm=name == "litellm")),
     )
     for name in ("chat", "litellm")

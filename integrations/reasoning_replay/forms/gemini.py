@@ -15,7 +15,21 @@ from typing import Any
 from .._history import HistoryError
 from . import Form, Messages, as_mapping, canonical, listed, shape_value
 from ._block_recall import Answer, Call, Speech, recall_by
-from ._blocks import EXTRA, SIGNATURE, THINKING, Block, Blocks, mark, payload, strip, unmarked, view, word, write
+from ._blocks import (
+    EXTRA,
+    SIGNATURE,
+    THINKING,
+    Block,
+    Blocks,
+    mark,
+    payload,
+    strip,
+    turns_of,
+    unmarked,
+    view,
+    word,
+    write,
+)
 from ._gemini_stream import SEALS, GeminiStream, bare, content_of, seal_of
 from ._places import Look
 
@@ -182,7 +196,10 @@ FORMS = {
         read=read,
         mark=mark,
         stream=GeminiStream,
+        turns=turns_of(PARTS),
         recall=recall_by(SPEECH),
+        beside=None,
+        empty={"parts": []},
         rows=rows_of,
     )
 }

@@ -13,8 +13,8 @@ from functools import partial
 from typing import Any
 
 from .._history import History, HistoryError, Message, Part, StartsTurn
-from .._origin import MARK, mark_id
-from . import PSF, TURN, Form, Messages, canonical
+from .._origin import MARK, REDACTED, mark_id
+from . import PSF, TURN, Form, Messages, Turns, canonical
 from ._carriers import BY_NAME, STRINGS, THOUGHT, field_word, part_of, under_mark
 from ._inline import INLINE, Inline, inline_in
 from ._langchain_blocks import (
@@ -84,7 +84,7 @@ def view(messages: Messages, starts_turn: StartsTurn | None = None) -> History:
     if starts_turn is None and not noted:
         return History(rows, found, host_turn, host_turn)
     stated = partial(_stated, starts_turn=starts_turn)
-    return History(rows, found, last_start(messages, _is_result, _without_text, stated, role_of), host_turn)
+    return History(rows, found, last_start(messages, TURNS, stated), host_turn)
 
 
 def _host_turn(messages: Messages, rows: list[Message]) -> int:
@@ -95,7 +95,7 @@ def _host_turn(messages: Messages, rows: list[Message]) -> int:
             return index
         if role not in ("assistant", "tool"):
             break
-    return last_start(messages, _is_result, _without_text, role_of=role_of)
+    return last_start(messages, TURNS)
 
 
 def _usual_key(row: Mapping[str, Any]) -> Any:
@@ -153,6 +153,9 @@ def _without_text(row: Mapping[str, Any]) -> bool:
     return isinstance(content, list) and not any(
         isinstance(block, str) or (isinstance(block, Mapping) and block.get("type") == "text") for block in content
     )
+
+
+TURNS = Turns(_is_result, _without_text, role_of, _stated)
 
 
 def _other(row: Mapping[str, Any]) -> Message:
@@ -229,7 +232,8 @@ def _made(
     parts = under_mark((part_of(carrier, item, code) for carrier, item, code in codes), identity)
     if not any(part.carrier.startswith("content.") for part in parts):  # ChatLiteLLM keeps blocks beside the content
         lead = sum(part.carrier == "thinking_blocks" for part in parts)
-    return Message(role, called, visible, parts, spare, lead, null, mendable=mendable)
+    redacted = identity == REDACTED
+    return Message(role, called, visible, parts, spare, lead, null, mendable=mendable, redacted=redacted)
 
 
 def payload(message: Mapping[str, Any], part: Part) -> str:
@@ -336,9 +340,11 @@ FORMS = {
         read=read,
         mark=mark,
         stream=_no_stream,
+        turns=TURNS,
         rows=rows_of,
         back=back,
         recall=recall_by(view, role_of),
+        beside=KWARGS,
     )
 }
 

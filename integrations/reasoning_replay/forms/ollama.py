@@ -13,8 +13,8 @@ from typing import Any
 
 from .._decision import Zone, decided
 from .._history import History, HistoryError, Message, Part, StartsTurn
-from .._origin import MARK, mark_id
-from . import PSF, TURN, Form, Messages, as_mapping, canonical, shape_value, stated_turn, wrong_type
+from .._origin import MARK, REDACTED, mark_id
+from . import PSF, TURN, Form, Messages, Turns, as_mapping, canonical, shape_value, stated_turn, wrong_type
 from ._carriers import SEALED, STRINGS, part_of, under_mark
 from ._chat_recall import recall_by
 from ._inline import INLINE, inline_in
@@ -40,9 +40,9 @@ def view(messages: Messages, starts_turn: StartsTurn | None = None) -> History:
         stated_turn(index, message, None)
         made = _shape(index, str(role), message)
         rows.append(shapes.setdefault(made, Message(*made)))
-    host_turn = last_start(messages, _is_result, _without_text)
+    host_turn = last_start(messages, TURNS)
     stated = partial(stated_turn, starts_turn=starts_turn)
-    return History(rows, frozenset(rows), last_start(messages, _is_result, _without_text, stated), host_turn)
+    return History(rows, frozenset(rows), last_start(messages, TURNS, stated), host_turn)
 
 
 def _is_result(message: Mapping[str, Any]) -> bool:
@@ -51,6 +51,9 @@ def _is_result(message: Mapping[str, Any]) -> bool:
 
 def _without_text(message: Mapping[str, Any]) -> bool:
     return message.get("content") in (None, "")
+
+
+TURNS = Turns(_is_result, _without_text)
 
 
 def _shape(index: int, role: str, message: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -72,7 +75,8 @@ def _shape(index: int, role: str, message: Mapping[str, Any]) -> tuple[Any, ...]
     identity = mark_id(fields.get(MARK)) if isinstance(fields, Mapping) else None
     called = calls is not None and len(calls) > 0
     seen = called or content not in (None, "") or message.get("images") is not None
-    return role, called, seen, under_mark(parts, identity), tuple(spare), 0, content is None
+    null, redacted = content is None, identity == REDACTED
+    return role, called, seen, under_mark(parts, identity), tuple(spare), 0, null, False, (), False, redacted
 
 
 def payload(message: Mapping[str, Any], part: Part) -> str:
@@ -186,6 +190,7 @@ FORMS = {
         read=read,
         mark=mark,
         stream=OllamaStream,
+        turns=TURNS,
         recall=recall_by(view),
     )
 }

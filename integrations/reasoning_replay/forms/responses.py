@@ -13,8 +13,8 @@ from typing import Any
 
 from .._decision import Act, Decision, Zone, decided
 from .._history import History, HistoryError, Message, Part, StartsTurn
-from .._origin import MARK, from_mark_id, mark_id
-from . import PSF, TURN, Form, Messages, as_mapping, listed, plain, stated_turn, unmarked
+from .._origin import MARK, REDACTED, from_mark_id, mark_id
+from . import PSF, TURN, Form, Messages, Turns, as_mapping, listed, plain, stated_turn, unmarked
 from ._carriers import (
     BY_NAME,
     ITEM_SEALS,
@@ -80,11 +80,9 @@ def view(messages: Messages, starts_turn: StartsTurn | None = None) -> History:
         paired = thought and (kind_of(item) != REASONING or [*map(role_of, behind)] == ["assistant"])
         made = _shape(role, item, paired)
         rows.append(shapes.setdefault(made, Message(*made)))
-    host_turn = last_start(messages, _is_result, _without_text, role_of=role_of)
+    host_turn = last_start(messages, TURNS)
     stated = partial(stated_turn, starts_turn=starts_turn)
-    return History(
-        rows, frozenset(rows), last_start(messages, _is_result, _without_text, stated, role_of=role_of), host_turn
-    )
+    return History(rows, frozenset(rows), last_start(messages, TURNS, stated), host_turn)
 
 
 def _is_result(item: Mapping[str, Any]) -> bool:
@@ -96,6 +94,9 @@ def _without_text(item: Mapping[str, Any]) -> bool:
     return isinstance(content, list) and all(
         not isinstance(part, str) and plain(part).get("type") not in ("input_text", "text") for part in content
     )
+
+
+TURNS = Turns(_is_result, _without_text, role_of)
 
 
 def _shape(role: str, item: Mapping[str, Any], paired: bool) -> tuple[Any, ...]:
@@ -123,7 +124,8 @@ def _shape(role: str, item: Mapping[str, Any], paired: bool) -> tuple[Any, ...]:
     marked = [part if origin is None else part._replace(marked=True, origins=origin) for part in parts]
     visible = kind not in (*HIDDEN, REFERENCE)
     mendable = _mendable(kind, item, paired)
-    return role, kind.endswith("_call"), visible, tuple(marked), spare, 0, False, False, mendable
+    redacted = _identity(item) == REDACTED
+    return role, kind.endswith("_call"), visible, tuple(marked), spare, 0, False, False, mendable, False, redacted
 
 
 def _mendable(kind: str, item: Mapping[str, Any], paired: bool) -> tuple[str, ...]:
@@ -144,9 +146,13 @@ def _has_empty_content(kind: str, item: Mapping[str, Any]) -> bool:
     return kind == REASONING and "content" in item and item["content"] in (None, [])
 
 
-def _origin(item: Mapping[str, Any]) -> frozenset[Any] | None:
+def _identity(item: Mapping[str, Any]) -> str | None:
     fields = item.get(PSF)
-    identity = mark_id(fields.get(MARK)) if isinstance(fields, Mapping) else None
+    return mark_id(fields.get(MARK)) if isinstance(fields, Mapping) else None
+
+
+def _origin(item: Mapping[str, Any]) -> frozenset[Any] | None:
+    identity = _identity(item)
     origin = from_mark_id(identity) if identity is not None else None
     return None if origin is None else frozenset({origin})
 
@@ -281,8 +287,10 @@ FORMS = {
         read=read,
         mark=mark,
         stream=ResponsesStream,
+        turns=TURNS,
         recall=recall_by(kind_of, role_of),
         rows=rows_of,
         names=names,
+        empty={"summary": []},
     )
 }
