@@ -189,7 +189,7 @@ def adopt(messages: Any, origin: Origin, *, form: str | None = None) -> list[Any
     """
     shape = form_for(form, origin.dialect)
     rows = shape.rows(messages)
-    history = shape.view(rows, None)
+    history = shape.view(rows, None).check_whole()
     note = to_mark(origin)
     out = [
         messages[index] if all(part.marked for part in history.rows[index].parts) else _marked(shape, each, row, note)

@@ -70,6 +70,8 @@ class Message:
     """Names of guards that would have something to mend in this message."""
     missed: bool = False
     """It has no reasoning, and the store was asked for it in vain."""
+    redacted: bool = False
+    """Its reasoning was taken out for people to look at: no request can be made of it."""
 
 
 class History(NamedTuple):
@@ -104,6 +106,20 @@ class History(NamedTuple):
             row -= 1
             users_in_turn -= self.rows[row].role == "user"
         return self if row == self.turn_start else self._replace(turn_start=row)
+
+    def check_whole(self) -> History:
+        """The very same history.
+
+        Raises:
+            HistoryError: a message of it is a redacted copy.
+        """
+        if any(shape.redacted for shape in self.shapes):
+            index = next(row for row, shape in enumerate(self.rows) if shape.redacted)
+            raise HistoryError(
+                f"messages[{index}]: its reasoning is redacted; load the whole transcript: redacted copies are for "
+                "people to read, and no request can be made of them"
+            )
+        return self
 
     def calls_tools(self) -> bool:
         """Whether any message called a tool."""

@@ -21,6 +21,10 @@ DIALECTS: tuple[str, ...] = get_args(Dialect)
 MARK = "reasoning_replay"
 """The key of the mark, beside the reasoning that it belongs to."""
 
+REDACTED = "redacted"
+"""Stands in a mark for its origin where the reasoning was taken out for people to look at: no request can be made of
+that. It is no origin, so a library that does not know the word takes the mark for a broken one."""
+
 LONGEST_ID = 4096
 """Characters of a mark's id that is read: Bedrock's ARNs, the longest of models' names, have 2048 at most."""
 

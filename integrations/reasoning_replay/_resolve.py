@@ -26,7 +26,7 @@ def recalled_for(
     request: Mapping[str, Any] | None,
 ) -> tuple[History, Recalled | None]:
     """The history, and what the store had for it: what a client dropped is back in it. None without such a store."""
-    history = form.view(rows, starts_turn)
+    history = form.view(rows, starts_turn).check_whole()
     memory = memory_of(known)
     if memory is None or form.recall is None:
         return history, None

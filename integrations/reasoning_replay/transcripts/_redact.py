@@ -1,0 +1,106 @@
+"""A history for people: every message without its reasoning, and a note of what was there.
+
+A form's own `strip` takes the carriers out, `_redact_values` what a framework keeps beside them. In the mark's place
+stands a word that `prepare` refuses, so that nobody goes on with a copy without its reasoning; a library that does
+not know the word takes it for a broken mark, and what has one is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .._history import Message
+from .._origin import MARK, REDACTED
+from ..forms import PSF, TURN, Form, form_for, given_back
+from ..forms._langchain_blocks import FIELD
+from ..forms._langchain_write import Edited
+from ._redact_values import NO_SECRETS, NOTE, Secrets, leaves, noted, redacted_value
+
+_OURS = (MARK, TURN, FIELD, PSF)
+_SEEN = frozenset({"content", "parts", "output", "arguments", "input"})
+"""Keys of what a message says and gets to know: a form's `strip` alone looks into them."""
+
+
+def redact(messages: Any, *, form: str | None = None, dialect: str = "chat") -> list[Any]:
+    """A copy of the messages without any reasoning, as many as there were, for people to read and to keep.
+
+    A message that held reasoning, or something sealed, says beside where its mark would stand what it was: a list
+    `reasoning_redacted` with `field`, `bytes` and `digest` (16 bytes as hex, as stores name it) of each piece. The
+    mark is the word "redacted", so that `prepare` raises HistoryError: load the whole history to go on with it.
+    What a message says, its calls and their results stay; a message that held nothing else stays, empty.
+
+    Args:
+        messages: a history as `prepare` takes it; nothing of it is changed.
+        form: how it is written, where that is not the dialect's own form: `litellm`, `langchain`.
+        dialect: what its host speaks.
+
+    Returns:
+        The very same list where there was no reasoning; else a new one that shares the messages without.
+
+    Raises:
+        HistoryError: messages that cannot be read; it names the message and what is allowed.
+    """
+    shape = form_for(form, dialect)
+    rows = shape.rows(messages)
+    history = shape.view(rows, None)
+    out = [_redacted(shape, row, look) for row, look in zip(rows, history.rows, strict=True)]
+    if all(new is old for new, old in zip(out, rows, strict=True)):
+        out = rows
+    return given_back(shape, messages, rows, out)
+
+
+def _redacted(form: Form, row: Mapping[str, Any], shape: Message) -> Any:
+    """One row without its reasoning; the very same one where it has none."""
+    if not shape.parts and (shape.redacted or shape.role != "assistant"):
+        return row if shape.redacted else _of_another(form, row)
+    if not shape.parts and _cleaned(form, row, NO_SECRETS) is row:
+        return row
+    payloads = [(part.carrier, form.payload(row, part)) for part in shape.parts]
+    bare = _bare(form, row)
+    gone = set(leaves(row)).union(*(payload.split("\0") for _, payload in payloads)).difference(leaves(bare))
+    return _noted(form, _cleaned(form, bare, Secrets(gone)), [noted(*each) for each in payloads])
+
+
+def _bare(form: Form, row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The row without every carrier; one that held nothing else is an empty one of its kind."""
+    stripped: list[Mapping[str, Any]] = form.strip([row], None)
+    if stripped:
+        return stripped[0]
+    if form.back is not None:
+        return Edited(row, {**form.empty, str(form.beside): {}})
+    return {**{key: row[key] for key in ("role", "type") if key in row}, **form.empty}
+
+
+def _of_another(form: Form, row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A row that is not the assistant's: reasoning in it is a quotation, and the ids of calls may hold a seal."""
+    bare = _cleaned(form, _bare(form, row), NO_SECRETS)
+    return row if _unnoted(form, bare) == _unnoted(form, row) else bare
+
+
+def _unnoted(form: Form, row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row without our notes and the framework's, to be compared."""
+    left = {key: value for key, value in row.items() if key not in _OURS}
+    if form.beside in left:
+        left[form.beside] = {key: value for key, value in left[form.beside].items() if key not in _OURS}
+    return left
+
+
+def _cleaned(form: Form, row: Mapping[str, Any], secrets: Secrets) -> Mapping[str, Any]:
+    """The row without reasoning in what stands beside what it says; the very same row where there is none."""
+    beside = {key: value for key, value in row.items() if key not in _SEEN}
+    left = redacted_value(beside, secrets)
+    if left is beside:
+        return row
+    if form.back is not None:
+        return Edited(row, {key: left[key] for key, value in beside.items() if left.get(key, value) is not value})
+    return {**{key: value for key, value in row.items() if key not in beside}, **left}
+
+
+def _noted(form: Form, row: Mapping[str, Any], notes: list[dict[str, Any]]) -> Mapping[str, Any]:
+    """The row with what was there, and with the word in the mark's place."""
+    told = {MARK: {"id": REDACTED, "v": 1}, NOTE: notes}
+    if form.beside is None:
+        return {**row, **told}
+    put = {form.beside: {**(row.get(form.beside) or {}), **told}}
+    return {**row, **put} if form.back is None else Edited(row, put)
