@@ -57,7 +57,7 @@ MAY_SEE = {
         "hosts",
         "transcripts",
     },
-    "transcripts": {*CORE, "_report", "_known", "_plan", "_faults", "_capture", "_replay", "hosts"},
+    "transcripts": {*CORE, "_report", "_known", "_plan", "_faults", "_capture", "_replay", "_resolve", "hosts"},
     "langchain": {*CORE, "_report", "_known", "_plan", "_faults", "_capture", "_replay", "litellm", "transcripts"},
     "testing": {"_origin", "_history", "_engine", "_report", "_known", "_plan", "_faults", "_capture", "_replay"},
     "_cli": {*CORE, "_report", "_known", "_plan", "_unknown", "_capture", "_replay", "hosts", "_demo", "transcripts"},

@@ -210,7 +210,7 @@ def _written(item: Mapping[str, Any], shape: Message, decision: Decision, bare: 
         drop |= {"status", "content"} if _has_empty_content(kind_of(item), item) else {"status"}
     if kind_of(item) == REASONING and not isinstance(item.get("summary"), list):
         left = {**left, "summary": []}  # "Missing required parameter: 'input[1].summary'"
-    if left is item and drop.isdisjoint(item) and PSF not in item:
+    if left is item and drop.isdisjoint(item) and PSF not in shape.spare:
         return item
     kept = {key: value for key, value in left.items() if key not in drop}
     return _only_signature(kept) if PSF in kept else kept

@@ -7,5 +7,6 @@ stands in its rule; nothing here names a host. The doors of frameworks that use 
 from __future__ import annotations
 
 from ._redact import redact
+from ._segments import Segment, segments
 
-__all__ = ["redact"]
+__all__ = ["Segment", "redact", "segments"]
