@@ -27,6 +27,8 @@ class Page(html.parser.HTMLParser):
         self.open: list[str] = []
         self.tables: list[list[list[str]]] = []
         self.words: list[str] = []
+        self.places: list[str] = []
+        """In each cell the number of its message, seen where the columns have no heads: narrow, or without style."""
         self.seen: list[tuple[str, dict[str, str | None]]] = []
         self.feed(text)
         self.close()
@@ -47,6 +49,9 @@ class Page(html.parser.HTMLParser):
 
     def handle_data(self, data):
         if "style" in self.open:
+            return
+        if "i" in self.open:
+            self.places.append(data)
             return
         self.words.append(data)
         if {"td", "th"} & set(self.open):
@@ -196,7 +201,7 @@ def test_more_than_that_shows_the_newest_and_counts_the_rest():
     text = report(*alternating(10_000))._repr_html_()
     assert f"{10_000 - SHOWN} earlier rows are not shown" in text
     assert "keep 5000" in text
-    assert ">9999<" in text
+    assert ">9999 <small>" in text
     assert len(text) < 120_000
 
 
@@ -225,6 +230,7 @@ def test_names_that_come_from_outside_are_escaped_everywhere():
         "th",
         "td",
         "small",
+        "i",
     } >= {tag for tag, _ in Page(text).seen}
     assert "<img" not in text
 
@@ -232,7 +238,34 @@ def test_names_that_come_from_outside_are_escaped_everywhere():
 def test_it_needs_nothing_from_elsewhere_and_runs_nothing():
     text = report(kept(1))._repr_html_()
     assert not re.search(r"<script|<link|@import|url\(|https?:|javascript:|\son\w+=", text)
-    assert {"class", "title", "scope"} >= {name for _, attrs in Page(text).seen for name in attrs}
+    names = {name for _, attrs in Page(text).seen for name in attrs}
+    assert {"class", "title", "scope", "tabindex", "role", "aria-label"} >= names
+
+
+def test_without_its_style_words_are_still_apart_and_each_cell_names_its_message():
+    rows = [kept(1), kept(3, 1240, output=None, action="drop", reason="emptied")]
+    text = report(*rows)._repr_html_()
+    bare = re.sub("<style>.*?</style>", "", text)
+    assert "<td>1 keep own 10 B</td><td>3 drop emptied 1.2 kB</td>" == "".join(
+        re.findall("<td>.*</td>", re.sub("</?(i|b|small)( [^>]*)?>", "", bare))
+    )
+    assert ">3 <small>assistant</small> <small>left out</small></th>" in bare
+    assert ["1 ", "3 "] == Page(text).places
+    (many,) = page(*map(kept, range(1, 9))).places
+    assert "1 to 8 " == many
+
+
+def test_a_long_timeline_can_be_scrolled_from_the_keyboard_and_a_long_name_wraps():
+    text = report(kept(1, fields=("reasoning_" * 40,)))._repr_html_()
+    (timeline,) = [attrs for _, attrs in Page(text).seen if "tabindex" in attrs]
+    assert {"class": "rr-time", "tabindex": "0", "role": "region", "aria-label": "timeline"} == timeline
+    assert re.search(r"th:first-child\{[^}]*max-width:[^}]*overflow-wrap:anywhere", text)
+
+
+def test_a_dark_notebook_is_dark_where_the_system_is_light():
+    style = re.search("<style>(.*?)</style>", report(kept(1))._repr_html_()).group(1)
+    for dark in ("[data-jp-theme-light=false]", ".vscode-dark", ".vscode-high-contrast"):
+        assert re.search(re.escape(dark) + r"[^{]* \.rr-report b[^{]*\{background:rgba\(var\(--rr\),\.32\)\}", style)
 
 
 def test_it_sets_no_colour_of_text_or_page_so_it_reads_on_light_and_dark():

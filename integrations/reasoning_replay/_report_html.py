@@ -2,7 +2,8 @@
 
 Rule 1: this file is given a report's rows, never messages: it cannot print reasoning. All that it prints is escaped.
 Rule 2: colour says nothing that words do not say too; colours are half transparent and text has the page's own colour,
-so the table reads on a light and on a dark page, on paper, and where a viewer throws the style sheet away.
+so the table reads on a light and on a dark page, on paper, in a narrow pane (there the cells of a field flow, each with
+its message's number), and where a viewer throws the style sheet away (so words are parted by blanks, not by blocks).
 Rule 3: no script and nothing from elsewhere: it works offline, and in a notebook that nobody trusts yet.
 Contract: neighbours that look alike become one column, so that a long conversation stays short.
 Loaded when first asked for.
@@ -33,27 +34,40 @@ LOOK: dict[str, tuple[str, str]] = {
 # how many alike make a run; the newest columns that are shown.
 ACROSS, RUN, SHOWN = 117, 3, 240
 
+DARK = ("[data-jp-theme-light=false]", ".vscode-dark", ".vscode-high-contrast:not(.vscode-high-contrast-light)")
+"""What a dark Jupyter and a dark VS Code say of themselves; each may be dark where the system is light."""
+
 STYLE = (
     ".rr-report{font:13px/1.45 system-ui,sans-serif;color:inherit;max-width:76em;--rr:128,128,128}"
     ".rr-report p,.rr-report ul{margin:4px 0!important;padding:0!important}"
     ".rr-report li{list-style:none;margin:0 12px 2px 0}"
     ".rr-report .rr-legend{display:grid;grid-template-columns:repeat(auto-fill,minmax(21em,1fr))}"
-    ".rr-report .rr-legend b{min-width:6.5em}"
-    ".rr-report .rr-time{overflow:auto;max-height:44em}"
+    ".rr-report .rr-legend b{min-width:7em}"
+    ".rr-report p,.rr-report li{overflow-wrap:anywhere}"
+    ".rr-report .rr-time{overflow:auto;max-height:44em;container-type:inline-size}"
     ".rr-report table.rr-t{border-collapse:separate;border-spacing:2px;margin:6px 0;font-size:12px;width:auto}"
     ".rr-report .rr-t tr,.rr-report .rr-t tr:hover,.rr-report .rr-t tr:nth-child(n){background:none}"
     ".rr-report .rr-t th,.rr-report .rr-t td{border:0;padding:0 1px;text-align:center;vertical-align:top;"
     "font-weight:400;min-width:52px;white-space:nowrap}"
     ".rr-report .rr-t thead th{border-top:2px solid rgba(128,128,128,.6)}"
-    ".rr-report .rr-t th:first-child{min-width:11em;text-align:left;border-top-color:transparent}"
+    ".rr-report .rr-t th:first-child{min-width:11em;max-width:20em;text-align:left;white-space:normal;"
+    "overflow-wrap:anywhere;border-top-color:transparent}"
+    ".rr-report .rr-t i{display:none}"
     ".rr-report .rr-t small,.rr-report b small{display:block;font-size:10px;line-height:1.25;opacity:.85}"
     ".rr-report b{display:inline-block;box-sizing:border-box;min-width:54px;padding:0 4px;border-radius:3px;"
     "text-align:center;font-weight:600;font-size:12px;border:1px solid rgb(var(--rr));border-left-width:4px;"
     "background:rgba(var(--rr),.2);-webkit-print-color-adjust:exact;print-color-adjust:exact}"
     ".rr-report td b{display:block;margin:1px 0}"
     ".rr-report b.rr-drop{border-style:dashed}"
-    ".rr-report b.rr-faint{opacity:.45}"
+    ".rr-report b.rr-faint{opacity:.6}"
     "@media(prefers-color-scheme:dark){.rr-report b{background:rgba(var(--rr),.32)}}"
+    + ",".join(f"{dark} .rr-report b" for dark in DARK)
+    + "{background:rgba(var(--rr),.32)}"
+    "@container(max-width:45em){.rr-report .rr-t,.rr-report .rr-t tbody{display:block}"
+    ".rr-report .rr-t thead,.rr-report .rr-t td:empty{display:none}"
+    ".rr-report .rr-t tr{display:flex;flex-wrap:wrap;gap:2px}"
+    ".rr-report .rr-t th:first-child{flex:0 0 100%;max-width:100%}"
+    ".rr-report .rr-t i{display:block;font-style:normal;font-size:11px}.rr-report .rr-t i::before{content:'message '}}"
     "@media print{.rr-report .rr-time{overflow:visible;max-height:none}.rr-report .rr-t{break-inside:avoid;zoom:.85}}"
     + "".join(f".rr-report b.rr-{action}{{--rr:{hue}}}" for action, (hue, _) in LOOK.items())
 )
@@ -131,7 +145,9 @@ def _timeline(columns: list[Column]) -> str:
         _strip(strip, [lane for lane in lanes if any(lane in _fields(column) for column in strip)])
         for strip in _strips(columns)
     )
-    return f'<div class="rr-time">{"".join(strips)}</div>'
+    if not columns:
+        return ""
+    return f'<div class="rr-time" tabindex="0" role="region" aria-label="timeline">{"".join(strips)}</div>'
 
 
 def _fields(column: Column) -> list[str]:
@@ -156,7 +172,7 @@ def _strips(columns: list[Column]) -> Iterator[list[Column]]:
 
 def _strip(columns: list[Column], lanes: list[str]) -> str:
     heads = "".join(
-        f'<th scope="col">{where}{"".join(f"<small>{escape(word)}</small>" for word in more)}</th>'
+        f'<th scope="col">{where}{"".join(f" <small>{escape(word)}</small>" for word in more)}</th>'
         for where, *more in map(_column_head, columns)
     )
     body = "".join(
@@ -172,7 +188,7 @@ def _column_head(column: Column) -> list[str]:
     """Where it stands, who said it, and where it is sent if that is another place."""
     first, last = column.first[0], column.last[0]
     many = column.often > 1
-    lines = [f"{first.index} to {last.index}" if many else f"{first.index}", first.role]
+    lines = [_place(column), first.role]
     if many:
         lines.append(f"{column.often} messages")
     if first.output is None:
@@ -182,15 +198,22 @@ def _column_head(column: Column) -> list[str]:
     return lines
 
 
+def _place(column: Column) -> str:
+    """Give the number of its message, or the first and the last of a run."""
+    first, last = column.first[0].index, column.last[0].index
+    return f"{first}" if column.often == 1 else f"{first} to {last}"
+
+
 def _cell(column: Column, lane: str) -> str:
     """One field of one message: each of its actions, why, and the size where it is this field's alone."""
     badges = []
     for row, size in zip(column.first, column.sizes, strict=True):
         if lane in (row.fields or ("",)):
             lines = [row.reason, _bytes(size)] if len(row.fields) == 1 and row.action != "guard" else [row.reason]
-            small = "".join(f"<small>{escape(line)}</small>" for line in lines)
+            small = "".join(f" <small>{escape(line)}</small>" for line in lines)
             badges.append(_badge(row.action, escape(row.action) + small, title=_title(row, size, column.often)))
-    return f"<td>{''.join(badges)}</td>"
+    where = f"<i>{_place(column)} </i>" if badges else ""
+    return f"<td>{where}{' '.join(badges)}</td>"
 
 
 def _title(row: Row, size: int, often: int) -> str:
