@@ -78,6 +78,22 @@ def prepare(
     )
 
 
+def prepare_untold(
+    messages: Any,
+    *,
+    host: str,
+    model: str | None = None,
+    dialect: str = "chat",
+    upstream: str | None = None,
+    account: str | None = None,
+    **options: Any,
+) -> Plan:
+    """`prepare` for doors that only look and send nothing (counting): no observer is told, nothing is logged."""
+    check_known(options.get("known"))
+    target = Origin(host, dialect=dialect, model=model, upstream=upstream, account=account)
+    return _prepare_for(messages, target, path_of(host), told=False, **options)
+
+
 def _prepare_for(
     messages: Any,
     target: Origin,
@@ -88,13 +104,15 @@ def _prepare_for(
     policy: Policy | None = None,
     hint: str | None = None,
     known: Known | None = None,
+    told: bool = True,
 ) -> Plan:
     """`prepare` for a target that is an origin already."""
     _check(request, policy)
     store = default_store() if known is None else known
     shape = form_for(form, target.dialect)
     plan = _prepare(messages, target, shape, request, policy or _DEFAULT, hint, store, path)
-    tell(plan)
+    if told:
+        tell(plan)
     return plan
 
 

@@ -6,7 +6,8 @@ stands in its rule; nothing here names a host. The doors of frameworks that use 
 
 from __future__ import annotations
 
+from ._count import Count, count_tokens, counted
 from ._redact import redact
 from ._segments import Segment, segments
 
-__all__ = ["Segment", "redact", "segments"]
+__all__ = ["Count", "Segment", "count_tokens", "counted", "redact", "segments"]
