@@ -12,6 +12,7 @@ from typing import Any
 
 from . import as_mapping
 from ._carriers import block_code
+from ._pieces import at_rest, grow
 
 _JOINED = {"thinking_delta": "thinking", "text_delta": "text", "signature_delta": "signature"}
 """Delta type → the block's field that it lengthens."""
@@ -52,7 +53,7 @@ class AnthropicStream:
             self._arguments.setdefault(index, []).append(str(delta.get("partial_json") or ""))
         elif kind in _JOINED:
             field = _JOINED[kind]
-            block[field] = (block.get(field) or "") + (delta.get(field) or "")
+            grow(block, field, delta.get(field) or "")
 
     def _stop(self, index: int) -> None:
         arguments = "".join(self._arguments.get(index, ()))
@@ -69,7 +70,7 @@ class AnthropicStream:
             return None
         blocks = [
             block
-            for index, block in sorted(self._blocks.items())
+            for index, block in sorted(at_rest(self._blocks).items())
             if self._finished or (block_code(block) not in _SEALED and (index in self._closed or "text" in block))
         ]
         return {"role": "assistant", "content": blocks}

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import as_mapping
+from ._pieces import at_rest, grow
 
 KEY = "reasoningContent"
 _TEXTS = ("text", "signature")
@@ -58,8 +59,7 @@ class BedrockStream:
         elif thought is not None:
             self._thought(index, thought)
         elif isinstance(delta.get("text"), str):
-            block = self._blocks.setdefault(index, {"text": ""})
-            block["text"] = block.get("text", "") + delta["text"]
+            grow(self._blocks.setdefault(index, {}), "text", delta["text"])
 
     def _thought(self, index: int, thought: Mapping[str, Any]) -> None:
         data = thought.get("redactedContent")
@@ -71,7 +71,7 @@ class BedrockStream:
         said = self._blocks.setdefault(index, {KEY: {"reasoningText": {"text": ""}}})[KEY]["reasoningText"]
         for key in _TEXTS:
             if isinstance(thought.get(key), str):
-                said[key] = said.get(key, "") + thought[key]
+                grow(said, key, thought[key])
 
     def _stop(self, index: int) -> None:
         given = "".join(self._inputs.get(index, ()))
@@ -88,7 +88,7 @@ class BedrockStream:
             return None
         blocks = [
             block
-            for index, block in sorted(self._blocks.items())
+            for index, block in sorted(at_rest(self._blocks).items())
             if self._finished or "text" in block or (index in self._closed and not _is_sealed(block))
         ]
         return {"role": "assistant", "content": blocks} if blocks or self._finished else None

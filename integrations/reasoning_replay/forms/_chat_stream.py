@@ -22,7 +22,7 @@ from ._carriers import (
     without_extras,
     without_signature,
 )
-from ._pieces import Parts, whole_text
+from ._pieces import Parts, at_rest, grow, whole_text
 
 _JOINED = {"reasoning.text": "text", "reasoning.summary": "summary", "reasoning.encrypted": "data"}
 """Detail type → the field whose fragments are joined."""
@@ -146,7 +146,7 @@ class ChatStream:
             self._visible("thinking", 0)
             self._open = True
         current = self._blocks[-1]
-        current["thinking"] += block.get("thinking") or ""
+        grow(current, "thinking", block.get("thinking") or "")
         signature = block.get("signature")
         if isinstance(signature, str) and len(signature):
             current["signature"] = signature
@@ -160,8 +160,8 @@ class ChatStream:
             known = self._calls[number] = {"id": None, "type": "function", "function": {"name": "", "arguments": ""}}
             self._visible("tool_use", 0)
         function = _fields(call.get("function"))
-        known["function"]["name"] += function.get("name") or ""
-        known["function"]["arguments"] += function.get("arguments") or ""
+        for key in ("name", "arguments"):
+            grow(known["function"], key, function.get(key) or "")
         for key, value in call.items():
             if key not in ("function", "index") and value is not None:
                 known[key] = value
@@ -177,8 +177,8 @@ class ChatStream:
         if self._parts is not None:
             message["content"] = self._parts.parts if self._finished else _readable(self._parts.parts)
         message.update({key: whole_text(texts) for key, texts in self._texts.items()})
-        details, blocks = self._whole_details(), self._blocks
-        calls = [self._calls[number] for number in sorted(self._calls)]
+        details, blocks = self._whole_details(), at_rest(self._blocks)
+        calls = [at_rest(self._calls[number]) for number in sorted(self._calls)]
         if self._finished:
             message.update(self._sealed)
         else:

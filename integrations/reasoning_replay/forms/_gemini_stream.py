@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from . import as_mapping
+from ._pieces import Grown, at_rest, grow
 
 SEALS = ("thoughtSignature", "thought_signature")
 _JOINED = frozenset({"text", "thought"})
@@ -57,7 +58,7 @@ class GeminiStream:
             return
         last = self._parts[-1] if self._parts else None
         if last is not None and _joins(last) and _joins(part) and last.get("thought") == part.get("thought"):
-            self._parts[-1] = {**last, "text": last["text"] + part["text"]}
+            grow(last, "text", part["text"])
         else:
             self._parts.append(part)
 
@@ -65,14 +66,14 @@ class GeminiStream:
         """The content so far; None while nothing has come that can stay. Unfinished: without any signature."""
         if not self._seen:
             return None
-        parts = self._parts
+        parts: list[dict[str, Any]] = at_rest(self._parts)
         if not self._finished:
             parts = [left for part in parts if (left := bare(part)) not in ({}, {"text": ""}) and not _opaque(left)]
         return {"parts": parts, "role": "model"} if parts or self._finished else None
 
 
 def _joins(part: Mapping[str, Any]) -> bool:
-    return isinstance(part.get("text"), str) and _JOINED.issuperset(part)
+    return isinstance(part.get("text"), (str, Grown)) and _JOINED.issuperset(part)
 
 
 def _opaque(part: Mapping[str, Any]) -> bool:

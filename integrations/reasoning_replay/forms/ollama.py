@@ -18,6 +18,7 @@ from . import PSF, TURN, Form, Messages, Turns, as_mapping, canonical, shape_val
 from ._carriers import SEALED, STRINGS, part_of, under_mark
 from ._chat_recall import recall_by
 from ._inline import INLINE, inline_in
+from ._pieces import at_rest, grow
 from ._turns import last_start
 
 ROLES = ("system", "user", "assistant", "tool")
@@ -161,10 +162,12 @@ class OllamaStream:
         piece = as_mapping((as_mapping(chunk) or {}).get("message"))
         if piece is None:
             return
-        message = self._message = {"role": "assistant", "content": "", **(self._message or {})}
+        if self._message is None:
+            self._message = {"role": "assistant", "content": ""}
+        message = self._message
         for key, value in piece.items():
             if key in ("content", *STRINGS) and isinstance(value, str):
-                message[key] = message.get(key, "") + value
+                grow(message, key, value)
             elif key == "tool_calls" and value is not None:
                 message[key] = [*message.get(key, ()), *map(_call, value)]
             elif value is not None and key != PSF:
@@ -172,7 +175,7 @@ class OllamaStream:
 
     def result(self) -> dict[str, Any] | None:
         """The message so far; None while nothing has come. What came of it can be read, and calls are whole."""
-        return None if self._message is None else dict(self._message)
+        return None if self._message is None else at_rest(self._message)
 
 
 def _call(value: Any) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 from .._capture import Collector
 from .._origin import MARK, Origin, mark_id, to_mark
 from ..forms import LAYOUT, PSF
+from ..forms._pieces import at_rest, grow
 from ._keeping import Keeping
 
 _DETAILS = "reasoning_details"
@@ -157,11 +158,11 @@ def joined_blocks(chunks: Any) -> list[dict[str, Any]] | None:
             continue
         block = blocks.setdefault(number, {"type": kind, "thinking": "", "signature": ""})
         text = fragment.get("thinking")
-        block["thinking"] += text if isinstance(text, str) else ""
+        grow(block, "thinking", text if isinstance(text, str) else "")
         signature = fragment.get("signature")
         if isinstance(signature, str) and len(signature) > 0:
             block["signature"] = signature
-    return list(blocks.values()) if len(blocks) > 0 else None
+    return list(at_rest(blocks).values()) if len(blocks) > 0 else None
 
 
 def _fragments(chunks: Any) -> list[Any]:
