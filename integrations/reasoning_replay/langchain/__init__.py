@@ -21,14 +21,25 @@ from ._wrap import with_reasoning_replay
 
 if TYPE_CHECKING:
     from ._middleware import ReasoningReplayMiddleware
+    from ._summarization import ReplaySummarizationMiddleware
 
-__all__ = ["ReasoningReplayMiddleware", "ReplayTransformer", "report_of", "with_reasoning_replay"]
+__all__ = [
+    "ReasoningReplayMiddleware",
+    "ReplaySummarizationMiddleware",
+    "ReplayTransformer",
+    "report_of",
+    "with_reasoning_replay",
+]
 
 
 def __getattr__(name: str) -> Any:
-    """The middleware is made when it is asked for: it needs `langchain`, the rest `langchain-core` alone."""
+    """The middlewares are made when they are asked for: they need `langchain`, the rest `langchain-core` alone."""
     if name == "ReasoningReplayMiddleware":
         from ._middleware import ReasoningReplayMiddleware
 
         return ReasoningReplayMiddleware
+    if name == "ReplaySummarizationMiddleware":
+        from ._summarization import ReplaySummarizationMiddleware
+
+        return ReplaySummarizationMiddleware
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
