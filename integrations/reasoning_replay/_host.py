@@ -35,7 +35,7 @@ Carrier = Literal[
     "content.think",
     "tool_calls.extra_content",
 ]
-Means = Literal["missing", "refused", "sealed", "prefix", "pair", "lost"]
+Means = Literal["missing", "refused", "sealed", "prefix", "pair", "lost", "parameters", "ending"]
 Confidence = Literal["documented", "observed", "reported", "guess"]
 WINDOWS: tuple[str, ...] = get_args(Window)
 
@@ -114,7 +114,8 @@ class ErrorText(NamedTuple):
     match: str
     """A regular expression, searched in the error text."""
     means: Means
-    """`missing`, `refused`, `sealed`, `prefix`, `pair` or `lost`."""
+    """`missing`, `refused`, `sealed`, `prefix`, `pair`, `lost`; `parameters`: thinking does not go with another
+    parameter of the request; `ending`: a reply that holds nothing visible stands last."""
     status: int | None = None
     """The HTTP status it comes with. None: any."""
 

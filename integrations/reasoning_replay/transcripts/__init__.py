@@ -7,7 +7,34 @@ stands in its rule; nothing here names a host. The doors of frameworks that use 
 from __future__ import annotations
 
 from ._count import Count, count_tokens, counted
+from ._import import Imported, import_history
+from ._jsonl import TranscriptWriter, dump_jsonl
+from ._jsonl_lines import Loss, LostRecord
+from ._jsonl_load import Transcript, load_jsonl
+from ._jsonl_values import TranscriptError
 from ._redact import redact
+from ._repair import Repaired, repair
 from ._segments import Segment, segments
+from ._trim import CannotTrim, trim
 
-__all__ = ["Count", "Segment", "count_tokens", "counted", "redact", "segments"]
+__all__ = [
+    "CannotTrim",
+    "Count",
+    "Imported",
+    "Loss",
+    "LostRecord",
+    "Repaired",
+    "Segment",
+    "Transcript",
+    "TranscriptError",
+    "TranscriptWriter",
+    "count_tokens",
+    "counted",
+    "dump_jsonl",
+    "import_history",
+    "load_jsonl",
+    "redact",
+    "repair",
+    "segments",
+    "trim",
+]
