@@ -8,6 +8,7 @@ It knows no host, no model and no message: which vocabulary a model has stands i
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
@@ -67,18 +68,12 @@ def hugging_face(file: str) -> Any:
 
 O200K_FILE: Final = "fb374d419588a4632f3f557e76b4b70aebbca790"
 """`o200k_base.tiktoken`, under the name that tiktoken's cache has for it: the SHA-1 of its address."""
-O200K_PATTERN: Final = "|".join(
-    (
-        r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?""",
-        r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?""",
-        r"""\p{N}{1,3}""",
-        r""" ?[^\s\p{L}\p{N}]+[\r\n/]*""",
-        r"""\s*[\r\n]+""",
-        r"""\s+(?!\S)""",
-        r"""\s+""",
-    )
+O200K_PATTERN: Final = (
+    r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"""
+    r"""|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"""
+    r"""|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"""
 )
-"""How a text is cut before its pieces are: tiktoken 0.14 `tiktoken_ext/openai_public.py`, which would fetch the rest."""
+"""How a text is cut before its pieces are (tiktoken 0.14 `tiktoken_ext/openai_public.py`, which would fetch the rest)."""
 
 
 def _o200k() -> Encode | None:
@@ -86,8 +81,6 @@ def _o200k() -> Encode | None:
     folder = litellm_files()
     if folder is None or not (folder / O200K_FILE).is_file():
         return None
-    from base64 import b64decode
-
     lines = (line.split() for line in (folder / O200K_FILE).read_bytes().splitlines() if line)
     ranks = {b64decode(word): int(rank) for word, rank in lines}
     make = import_module("tiktoken").Encoding

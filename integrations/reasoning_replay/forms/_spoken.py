@@ -1,8 +1,8 @@
 """What a model reads of a message besides reasoning: texts, calls, results and media, one reader for all forms.
 
 For counting. Reasoning is what a form's `view` says, so it is left out here wherever it may stand; ids, marks, cache
-points and the names of types are nothing that is read. A part that nobody knows is told as JSON, without what looks like
-data. Most messages are one text, or calls of the usual keys: those are looked at first.
+points and the names of types are nothing that is read. A part that nobody knows is told as JSON, without what looks
+like data. Most messages are one text, or calls of the usual keys: those are looked at first.
 """
 
 from __future__ import annotations

@@ -16,11 +16,12 @@ except ImportError as error:
     raise ImportError("reasoning_replay.litellm needs LiteLLM: pip install 'reasoning-replay[litellm]'") from error
 
 from ._callback import ReasoningReplay
+from ._count import count_tokens
 from ._errors import ConversationElsewhere, MissingReasoning
 from ._keeping import keeping_in
 from ._told import report_of
 
-__all__ = ["ConversationElsewhere", "MissingReasoning", "ReasoningReplay", "keeping_in", "report_of"]
+__all__ = ["ConversationElsewhere", "MissingReasoning", "ReasoningReplay", "count_tokens", "keeping_in", "report_of"]
 
 _PROXY = "litellm.proxy.proxy_server"
 """The module that reads the configuration: where it is not loaded, whoever asks only looks around."""

@@ -22,6 +22,8 @@ class Template(NamedTuple):
     """Once a request: its beginning, and the opening of the answer."""
     message: int
     """Around every message that is no assistant's and no tool's."""
+    system: int
+    """Around a system text."""
     reply: int
     """Around every message of the assistant."""
     said: int = 0
@@ -52,35 +54,43 @@ class Template(NamedTuple):
 
 CHATML: Final = Template(
     "chatml", "guess: <|im_start|>role, text, <|im_end|>, as most open models have it; 2026-11-30",
-    request=3, message=5, reply=5, reasoning=4, calls=4, call=8, result=7, tools=80, tool=3,
+    request=3, message=5, system=5, reply=5, reasoning=4, calls=4, call=8, result=7, tools=80, tool=3,
 )  # fmt: skip
 OPENAI: Final = Template(
-    "openai", "https://cookbook.openai.com/examples/how_to_count_tokens_with_tiktoken_call, 2024-07: 3 a message",
-    request=3, message=3, reply=3, call=8, result=3, tools=12, tool=4, tool_style="typescript",
+    "openai", "https://cookbook.openai.com/examples/how_to_count_tokens_with_tiktoken: 3 a message; the rest a guess",
+    request=3, message=4, system=4, reply=4, call=8, result=4, tools=12, tool=4, tool_style="typescript",
 )  # fmt: skip
 CLAUDE: Final = Template(
-    "claude", "https://platform.claude.com/docs/en/agents-and-tools/tool-use/overview: 346 with tools; rest a guess",
-    request=3, message=4, reply=4, reasoning=3, call=40, result=30, tools=346, tool=30,
+    "claude", "https://platform.claude.com/docs/en/build-with-claude/token-counting: its examples; the rest a guess",
+    request=3, message=4, system=0, reply=4, reasoning=3, call=40, result=30, tools=312, tool=0,
 )  # fmt: skip
 HARMONY: Final = Template(
     "harmony", "openai-harmony 0.0.8, with its own system message and a date; 2026-11-30",
-    request=63, message=4, reply=0, said=6, reasoning=6, call=14, result=10, tools=30, tool=6, tool_style="typescript",
+    request=64, message=4, system=7, reply=0, said=6, reasoning=6, call=15, result=12, tools=27, tool=0,
+    tool_style="typescript",
 )  # fmt: skip
 MISTRAL: Final = Template(
     "mistral v13", "mistral-common 1.13.1, InstructTokenizerV13; 2026-11-30",
-    request=1, message=2, reply=1, reasoning=2, call=2, result=2, arguments="spaced", tools=3, tool=1,
+    request=1, message=2, system=2, reply=1, reasoning=2, call=2, result=2, arguments="spaced", tools=3, tool=1,
     tool_style="whole",
 )  # fmt: skip
 DEEPSEEK_V4: Final = Template(
     "deepseek v4", "deepseek-recipe 0.2.0, DeepseekV4Encoding; 2026-11-30",
-    request=3, message=1, reply=2, reasoning=2, bare=1, calls=14, call=12, argument=14, result=9, arguments="each",
-    tools=222, tool=1,
+    request=3, message=1, system=1, reply=2, reasoning=2, bare=1, calls=14, call=11, argument=14, result=8,
+    arguments="each", tools=222, tool=1,
     thinks=(("", 79), ("medium", 79), ("high", 79), ("xhigh", 79), ("max", 92)),
 )  # fmt: skip
 DEEPSEEK_V41: Final = DEEPSEEK_V4._replace(
     name="deepseek v4.1",
     source="deepseek-recipe 0.2.0, DeepseekV41Encoding; 2026-11-30",
+    calls=10,
+    call=10,
+    result=7,
+    tools=214,
     thinks=(("", 30), ("*", 30)),
+)
+DEEPSEEK_OLD: Final = DEEPSEEK_V4._replace(
+    name="deepseek before v4", source="guess: V4's without its words on effort; 2026-11-30", thinks=()
 )
 
 
@@ -92,7 +102,23 @@ class Sealed(NamedTuple):
     source: str
 
 
-GUESS: Final = Sealed(256, "guess: 256 a sealed part")
+GUESS: Final = Sealed(256, "guess: 256 a sealed part without text")
+CLAUDES: Final = Sealed(
+    256,
+    "Claude bills the tokens of the original thinking, of which a text is a summary "
+    "(https://platform.claude.com/docs/en/build-with-claude/extended-thinking, 2026-11): without usage the text, "
+    "and 256 for a part that shows none (guess)",
+)
+OPENAIS: Final = Sealed(
+    256,
+    "OpenAI bills the reasoning tokens that an item stands for, which usage tells "
+    "(https://github.com/langchain-ai/langchain/issues/39697, 2026-08): without usage 256 an item (guess)",
+)
+GEMINIS: Final = Sealed(
+    256,
+    "Google bills signatures that are sent back (https://ai.google.dev/gemini-api/docs/thinking); one report saw no "
+    "difference (https://github.com/googleapis/python-genai/issues/1129, 2025-07): without usage 256 each (guess)",
+)
 
 
 class Media(NamedTuple):
@@ -105,7 +131,21 @@ class Media(NamedTuple):
     source: str
 
 
-MEDIA: Final = Media(1000, 500, 5000, 1500, "guess")
+MEDIA: Final = Media(1000, 500, 5000, 1500, "guess: 1000 a picture, 500 a sound, 5000 a film, 1500 a file")
+OPENAI_MEDIA: Final = MEDIA._replace(
+    image=765,
+    source="765 a picture: 1024 x 1024 at high detail (https://developers.openai.com, vision); the rest a guess",
+)
+CLAUDE_MEDIA: Final = MEDIA._replace(
+    image=1600,
+    source="1600 a picture: width x height / 750, scaled down to that at most before Opus 4.7 "
+    "(https://platform.claude.com/docs/en/build-with-claude/vision); the rest a guess",
+)
+GEMINI_MEDIA: Final = MEDIA._replace(
+    image=1090,
+    source="1090 a picture with Gemini 3 (measured by others: huggingface.co/datasets/JOHNISKING/image-token-cost); "
+    "the rest a guess",
+)
 
 
 class Family(NamedTuple):
@@ -119,40 +159,54 @@ class Family(NamedTuple):
     template: Template
     sealed: Sealed = GUESS
     media: Media = MEDIA
-    hosts: tuple[str, ...] = ()
-    """Ids of the host files whose models are of this family where the name does not say."""
 
+
+_OWN_DEEPSEEK: Final = (("deepseek-v3", 1.0, True),)
+_CLAUDE_NEW: Final = 1.43
+"""Claude 2's vocabulary is some 10% short of Claude 3's (guess); since Opus 4.7 a text is some 30% more tokens:
+https://platform.claude.com/docs/en/build-with-claude/token-counting, 2026-11."""
 
 FAMILIES: Final = (
     Family(
-        "deepseek-v4.1", ("deepseek-v4.1*", "deepseek-v4-flash*", "deepseek*v4*flash*"),
-        (("deepseek-v3", 1.0, True),), DEEPSEEK_V41,
+        "deepseek v4.1", ("deepseek-v4.1*", "deepseek*-v4-flash*", "deepseek-v4*flash*"), _OWN_DEEPSEEK, DEEPSEEK_V41
     ),
-    Family("deepseek", ("deepseek*", "*/deepseek*"), (("deepseek-v3", 1.0, True),), DEEPSEEK_V4, hosts=("deepseek",)),
+    Family("deepseek v4", ("deepseek-v4*", "deepseek-chat", "deepseek-reasoner"), _OWN_DEEPSEEK, DEEPSEEK_V4),
+    Family("deepseek", ("deepseek*", "*.deepseek*"), _OWN_DEEPSEEK, DEEPSEEK_OLD),
     Family("gpt-oss", ("gpt-oss*", "*.gpt-oss*"), (("o200k", 1.0, True),), HARMONY),
     Family(
         "openai", ("gpt-4o*", "gpt-4.1*", "gpt-5*", "o1*", "o3*", "o4*", "chatgpt-4o*", "codex*"),
-        (("o200k", 1.0, True),), OPENAI,
-        sealed=Sealed(256, "guess: 256 an item; its usage (reasoning_tokens) tells it exactly"),
-        hosts=("openai", "azure", "chatgpt", "copilot"),
+        (("o200k", 1.0, True),), OPENAI, OPENAIS, OPENAI_MEDIA,
     ),
+    Family("mistral", ("mistral*", "magistral*", "ministral*", "codestral*", "devstral*", "pixtral*", "*.mistral*"),
+        (("tekken", 1.0, True),), MISTRAL),
     Family(
-        "mistral", ("mistral*", "magistral*", "ministral*", "codestral*", "devstral*", "pixtral*", "*.mistral*"),
-        (("tekken", 1.0, True),), MISTRAL, hosts=("mistral",),
+        "claude since 4.7",
+        (
+            "*claude-opus-4[-.][789]*", "*claude-opus-[5-9]*", "*claude-sonnet-[5-9]*", "*claude-haiku-[5-9]*",
+            "*claude-fable*", "*claude-mythos*",
+        ),
+        (("claude-2", _CLAUDE_NEW, False), ("o200k", _CLAUDE_NEW, False)), CLAUDE, CLAUDES, CLAUDE_MEDIA,
     ),
+    Family("claude", ("*claude*",), (("claude-2", 1.1, False), ("o200k", 1.1, False)), CLAUDE, CLAUDES, CLAUDE_MEDIA),
+    Family("gemini", ("gemini*",), (("o200k", 1.0, False),), CHATML, GEMINIS, GEMINI_MEDIA),
     Family(
-        "claude", ("claude*", "*.claude*", "*claude-*"), (("claude-2", 1.1, False), ("o200k", 1.2, False)), CLAUDE,
-        hosts=("anthropic",),
-    ),
-    Family("gemini", ("gemini*",), (("o200k", 1.0, False),), CHATML, hosts=("gemini", "vertex")),
-    Family(
-        "chinese", ("qwen*", "qwq*", "glm*", "kimi*", "moonshot*", "minimax*", "hunyuan*", "ernie*", "step*", "mimo*"),
+        "of China", ("qwen*", "qwq*", "glm*", "kimi*", "moonshot*", "minimax*", "hunyuan*", "ernie*", "step*", "mimo*"),
         (("deepseek-v3", 1.0, False), ("o200k", 1.0, False)), CHATML,
-        hosts=("dashscope", "moonshot", "zai", "minimax", "qianfan", "tencent", "stepfun", "mimo", "kimi-code"),
     ),
     Family("other", ("*",), (("o200k", 1.0, False), ("deepseek-v3", 1.0, False)), CHATML),
 )  # fmt: skip
 """The last one fits every model."""
+
+
+BY_FILE: Final = {
+    **dict.fromkeys(("openai", "azure", "chatgpt"), "openai"),
+    **dict.fromkeys(("gemini", "vertex"), "gemini"),
+    **dict.fromkeys(("dashscope", "moonshot", "kimi-code", "zai", "minimax", "tencent", "stepfun", "mimo"), "of China"),
+    "deepseek": "deepseek v4",
+    "mistral": "mistral",
+    "anthropic": "claude since 4.7",
+}
+"""Id of a host's file → the family of its models, where a model's name says nothing."""
 
 
 @lru_cache(maxsize=256)
@@ -163,7 +217,8 @@ def family_of(model: str | None, host_file: str) -> Family:
     for family in FAMILIES[:-1]:
         if any(fnmatchcase(each, glob) for glob in family.models for each in names):
             return family
-    return next((family for family in FAMILIES if host_file in family.hosts), FAMILIES[-1])
+    wanted = BY_FILE.get(host_file, FAMILIES[-1].name)
+    return next(family for family in FAMILIES if family.name == wanted)
 
 
 def words_for(family: Family) -> Words:

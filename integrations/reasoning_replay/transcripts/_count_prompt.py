@@ -15,6 +15,8 @@ from ..forms._spoken import Spoken, spoken
 from ._count_families import Template
 from ._count_words import Words
 
+_SYSTEM_ROLES: Final = frozenset({"system", "developer"})
+
 
 class Cost(NamedTuple):
     """Tokens of what is said, and of what the template writes around it."""
@@ -36,7 +38,8 @@ def message_cost(spoken: Spoken, template: Template, words: Words) -> Cost:
                 said += count(name) + inside
                 around += template.call + more * template.argument
     else:
-        around = template.message if spoken.texts or spoken.media or not spoken.results else 0
+        system = spoken.role in _SYSTEM_ROLES
+        around = 0 if spoken.results and not said else template.system if system else template.message
     for texts in spoken.results:
         said += sum(map(count, texts))
         around += template.result
@@ -174,8 +177,8 @@ def _typescript(tool: Tool) -> str:
         return canonical(tool.whole)
     head = "".join(f"// {line}\n" for line in tool.description.splitlines())
     if not isinstance(tool.parameters, Mapping):
-        return f"{head}type {tool.name} = () => any;\n\n"
-    return f"{head}type {tool.name} = (_: {_type(tool.parameters, '')}) => any;\n\n"
+        return f"{head}type {tool.name} = () => any;"
+    return f"{head}type {tool.name} = (_: {_type(tool.parameters, '')}) => any;"
 
 
 def _type(schema: Any, indent: str) -> str:
