@@ -1,0 +1,182 @@
+"""Reading a transcript, or anybody's JSONL of messages, one message at a time.
+
+A file with our header is a transcript. Any other is an import: a message a line is read as it comes, whatever else JSON
+can hold (a list, a request's body, a log) is read as a whole and told by its shape.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections import deque
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any, BinaryIO
+
+from .._origin import Origin
+from ..forms import form_of
+from ._import_rows import Told, form_seen, form_told, made, row_of
+from ._import_shapes import Found, found_in, is_body, recognised, value_of
+from ._jsonl_lines import Header, Loss, LostRecord, first_value, header_of, is_whole, of_line, starts_header, told
+from ._jsonl_values import TranscriptError
+
+Source = str | os.PathLike[str] | BinaryIO
+PEEK = 1000
+"""Messages that are looked at to see in which form a file is written that does not say."""
+
+
+class Transcript(Iterator[Any]):
+    """The messages of a file, one by one, in constant memory. Mutable: it stands somewhere in the file.
+
+    Raises:
+        TranscriptError: while it is iterated: a line that cannot be read. All before it were given, the file is as it
+            was, and who goes on gets the message after it.
+    """
+
+    def __init__(self, source: Source, origin: Origin | None, form: str | None) -> None:
+        if form is not None:
+            form_of(form)
+        self._name = str(getattr(source, "name", "stream") if hasattr(source, "read") else os.fspath(source))
+        self._lines: Iterator[tuple[int, bytes]] = enumerate(_lines(source), 1)
+        self._ahead: deque[tuple[Any, str]] = deque()
+        self._form = form
+        self._before = 1
+        """Lines before the first record."""
+        self._whole: Iterator[Any] | None = None
+        self._found: Found | None = None
+        self._loss: Loss | None = None
+        self._header = self._first()
+        self._told: Told | None = None
+        if origin is not None:
+            stated = form or (self._header.form if self._header is not None else None)
+            self._told = Told(origin, form_told(self.form, origin, self._name), stated is not None)
+
+    @property
+    def form(self) -> str | None:
+        """How the messages are written: as the caller or the header says, else by the shape of the first ones."""
+        if self._form is None and self._header is not None:
+            self._form = self._header.form
+        if self._form is None:
+            try:
+                while len(self._ahead) < PEEK and (each := self._read()) is not None:
+                    self._ahead.append(each)
+            except TranscriptError as error:
+                self._ahead.append((error, ""))  # it is met where it stands
+            self._form = form_seen(message for message, where in self._ahead if where)
+        return self._form
+
+    @property
+    def redacted(self) -> bool:
+        """Whether it was saved without reasoning, to be shown: `prepare` refuses it."""
+        return self._header is not None and self._header.redacted
+
+    @property
+    def version(self) -> int | None:
+        """Of the file's format; None where it is no transcript of ours."""
+        return None if self._header is None else self._header.version
+
+    @property
+    def loss(self) -> Loss | None:
+        """The record that its writer did not finish, known at the end; it is warned of too."""
+        return self._loss
+
+    def __iter__(self) -> Transcript:
+        return self
+
+    def __next__(self) -> Any:
+        read = self._ahead.popleft() if self._ahead else self._read()
+        if read is None:
+            raise StopIteration
+        if isinstance(read[0], TranscriptError):
+            raise read[0]
+        return read[0] if self._told is None else self._told.adopted(*read)
+
+    def _first(self) -> Header | None:
+        """The header; of a file without one, `_whole` is set where it is no message a line."""
+        first = next(self._lines, None)
+        if first is None:
+            warnings.warn(f"{self._name}: empty, without even a header; no message is in it", LostRecord, stacklevel=4)
+            return None
+        value = first_value(first[1])
+        header = header_of(value, self._name)
+        if header is not None:
+            return header
+        if first[1][-1] != _NEWLINE and starts_header(first[1]):
+            self._lose(Loss(0, len(first[1])))
+            return None
+        self._before = 0
+        self._lines = chain([first], self._lines)
+        row = row_of(value)
+        if is_body(row) or recognised([row]) is None:
+            text = b"".join(line for _, line in self._lines)
+            self._found = found_in(*_value(text, self._name), form=self._form)
+            self._form = self._found.form
+            self._whole = iter(self._found.messages)
+        return None
+
+    def _read(self) -> tuple[Any, str] | None:
+        """The next message as it stands, and where; None at the end."""
+        if self._whole is not None:
+            return next(((self._made(each, self._name), self._name) for each in self._whole), None)
+        for number, line in self._lines:
+            if line == b"\n":
+                continue
+            where = f"{self._name}: line {number}"
+            if line[-1] != _NEWLINE and not is_whole(line):
+                self._lose(Loss(number - self._before, len(line)))
+                return None
+            message = of_line(line, where, _ADVICE)
+            return (message if self._before else self._made(message, where)), where
+        return None
+
+    def _made(self, message: Any, where: str) -> Any:
+        try:
+            return made(message)
+        except ValueError as error:
+            raise TranscriptError(f"{where}: {error}; {_ADVICE}") from None
+
+    def _lose(self, loss: Loss) -> None:
+        self._loss = loss
+        told(self._name, loss, "all before it is here, or it is being written right now")
+
+
+_NEWLINE = ord("\n")
+_ADVICE = "restore the line from a copy, or take it out if the message may go; the file is as it was"
+
+
+def _lines(source: Any) -> Iterator[bytes]:
+    if hasattr(source, "read"):
+        yield from source
+        return
+    with open(source, "rb", buffering=1 << 18) as file:  # noqa: PTH123 - a path of any kind
+        yield from file
+
+
+def _value(raw: bytes, name: str) -> tuple[Any, str]:
+    try:
+        return value_of(raw.decode("utf-8-sig"), name)[0], name
+    except UnicodeDecodeError:
+        raise TranscriptError(f"{name}: not UTF-8; give a JSON or JSONL file") from None
+
+
+def load_jsonl(source: Source, *, origin: Origin | None = None, form: str | None = None) -> Transcript:
+    """The messages of a transcript, one by one, as they were saved.
+
+    LangChain's messages come back as such where LangChain is installed, else as dicts as its `messages_to_dict` writes
+    them; SDKs' objects come back as dicts. A file without our header is read as an import: a message a line (OpenAI,
+    Anthropic, LangChain, Responses, Gemini, Converse, Ollama), or whatever `import_history` reads.
+
+    Args:
+        source: a path, or an open binary file (of gzip, for instance).
+        origin: who wrote what has no mark (`adopt`). None: it stays unmarked, and `prepare` takes it for nobody's.
+        form: how the messages are written, where neither the file nor their shape tells.
+
+    Returns:
+        An iterator with `.form`, `.redacted`, `.version` and `.loss`. A last record that was not written to its end is
+        left out, and a `LostRecord` warning names it.
+
+    Raises:
+        TranscriptError: a newer version, or a line that cannot be read; it names the file, the line and the fix.
+        OSError: the file cannot be opened.
+    """
+    return Transcript(source, origin, form)
