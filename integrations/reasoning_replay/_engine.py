@@ -124,7 +124,7 @@ def plan(
 def _decide_rows(history: History, case: _Case, first: int) -> tuple[list[Zone], int | None]:
     """The zones that window (`first`) and scope of what is required make, and the first row that lacks something."""
     total = len(history.rows)
-    scope = _scope_start(history, case.rule)
+    scope = scope_start(history, case.rule)
     zones: list[Zone] = []
     missing: int | None = None
     for start, end in pairwise(sorted({0, min(first, total), min(scope, total), total})):
@@ -137,7 +137,8 @@ def _decide_rows(history: History, case: _Case, first: int) -> tuple[list[Zone],
     return zones, missing
 
 
-def _scope_start(history: History, rule: Rule) -> int:
+def scope_start(history: History, rule: Rule) -> int:
+    """The first row that the host looks at for what it demands."""
     if rule.missing is None:
         return len(history.rows)
     return min(history.turn_start, history.host_turn) if rule.missing.on in ("current_turn", "first_call") else 0
@@ -147,8 +148,8 @@ def _decide(shape: Message, case: _Case, *, inside: bool, scoped: bool) -> tuple
     """The decision for one shape, and whether something required is missing there."""
     if shape.role != "assistant":
         return NOTHING, False
-    missing, writes = case.rule.missing, case.writes
-    scoped = scoped and missing is not None and (shape.calls_tools or missing.on in ("all_assistant", "current_turn"))
+    writes = case.writes
+    scoped = scoped and demands(shape, case.rule)
     mends = tuple(guard for guard in shape.mendable if guard in case.rule.guards)
     acts = tuple(_judge(part, case, inside=inside, scoped=scoped) for part in shape.parts)
     if PAIR in mends:
@@ -169,6 +170,12 @@ def _decide(shape: Message, case: _Case, *, inside: bool, scoped: bool) -> tuple
     fill = _fill(case) if lacks else None
     blank = shape.null and not shape.visible and (len(kept) > 0 or fill is not None)
     return Decision(acts, fill, blank_content=blank, mends=mends), lacks
+
+
+def demands(shape: Message, rule: Rule) -> bool:
+    """Whether the host demands reasoning of such a message, where it looks for it at all."""
+    on = rule.missing.on if rule.missing is not None and shape.role == "assistant" else None
+    return on is not None and (shape.calls_tools or on in ("all_assistant", "current_turn"))
 
 
 def _remove_bare(acts: tuple[Act, ...], rule: Rule) -> str | None:

@@ -1,12 +1,12 @@
 """Reasoning taken out of a history that stays: of whole messages, all of it, so that nothing is left that is half.
 
 `without_bound` is what every cut needs: a model that binds its sealed blocks to all that came before them refuses
-those behind a cut, at every host, for good. The form's own writer takes reasoning out; what an app keeps beside it stays.
+those behind a cut, at every host, for good. The form's own writer takes reasoning out; what an app keeps stays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -18,7 +18,7 @@ from .._origin import MARK, Origin
 from .._policy import Policy
 from .._replay import rule_for
 from .._resolve import in_store, resolve
-from ..forms import LAYOUT, PSF, TURN, Form, form_for, given_back
+from ..forms import LAYOUT, PSF, TURN, Form, form_for
 from ..forms._carriers import LISTS, PSF_CARRIERS, SEALED, STRINGS
 
 IsBound = Callable[[Message], bool]
@@ -59,11 +59,30 @@ def without_bound(
     history = resolve(shape.view(rows, None), rows, shape, in_store(store))
     bound = bound_by(policy or _DEFAULT, hint)
     goes = {row for row, message in enumerate(history.rows) if bound(message)}
-    return given_back(shape, messages, rows, without_reasoning(shape, rows, history, goes))
+    return given_as(shape, messages, rows, without_reasoning(shape, rows, history, goes))
 
 
-def bound_by(policy: Policy, hint: str | None = None) -> IsBound:
-    """Whether a message holds something sealed that is bound to what came before it."""
+def given_as(form: Form, messages: Any, rows: list[Mapping[str, Any]], out: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """Rows as what the caller gave: the very same list where nothing changed, every unchanged message as it was given.
+
+    Unlike `given_back`, an SDK's object stays one: the list is to be kept, not to be sent.
+    """
+    if out is rows and isinstance(messages, list):
+        return messages
+    given = {} if isinstance(messages, str) else {id(row): message for row, message in zip(rows, messages, strict=True)}
+    return [
+        given[id(row)] if id(row) in given else row if form.back is None else form.back(given[id(row.source)], row)  # type: ignore[attr-defined]  # an `Edited`
+        for row in out
+    ]
+
+
+def bound_by(policy: Policy, hint: str | None = None, *, trusted: Origin | None = None) -> IsBound:
+    """Whether a message holds something sealed that is bound to what came before it.
+
+    `trusted`: where unmarked blocks go under a policy that trusts them.
+    """
+    unmarked = trusted if policy.unknown_origin == "trust" else policy.unknown_origin
+    stand_in = frozenset({unmarked}) if isinstance(unmarked, Origin) else frozenset()
     made: dict[Origin, bool] = {}
     found: dict[Message, bool] = {}
 
@@ -75,7 +94,6 @@ def bound_by(policy: Policy, hint: str | None = None) -> IsBound:
 
     def bound(shape: Message) -> bool:
         if shape not in found:
-            stand_in = frozenset({policy.unknown_origin}) if isinstance(policy.unknown_origin, Origin) else frozenset()
             sealed = (part.origins or stand_in for part in shape.parts if part.kind != "text")
             found[shape] = any(binds(origin) for origins in sealed for origin in origins)
         return found[shape]
