@@ -73,7 +73,7 @@ O200K_PATTERN: Final = (
     r"""|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"""
     r"""|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"""
 )
-"""How a text is cut before its pieces are (tiktoken 0.14 `tiktoken_ext/openai_public.py`, which would fetch the rest)."""
+"""How a text is cut before its pieces are: tiktoken 0.14 `tiktoken_ext/openai_public.py`; that would fetch the rest."""
 
 
 def _o200k() -> Encode | None:

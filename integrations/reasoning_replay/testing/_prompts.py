@@ -1,7 +1,7 @@
 """What a model sees of the requests that a strict host took: rendered and cut into tokens by the vendors' own packages.
 
 A host tells its price in tokens and its cache in prefixes of them, so both can be counted without a live host.
-The vocabularies of DeepSeek and gpt-oss lie in LiteLLM's wheel, Mistral's in its own package: nothing is fetched.
+Where their vocabularies lie, `_vocabulary` knows: nothing is fetched.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import takewhile
-from pathlib import Path
 from typing import Any, Final
 
+from .._vocabulary import hugging_face, litellm_files, tekken
 from ._host import Captured, StrictHost
 
 
@@ -61,22 +61,7 @@ def prompts(host: StrictHost) -> list[Prompt]:
 def _deepseek(request: Captured) -> Prompt:
     """The host's judge, `deepseek-recipe`, has rendered it; the vocabulary is DeepSeek V3's."""
     text = request.prompt or ""
-    return Prompt(text, tuple(_deepseek_vocabulary().encode(text, add_special_tokens=False).ids))
-
-
-@cache
-def _deepseek_vocabulary() -> Any:
-    from tokenizers import Tokenizer
-
-    return Tokenizer.from_file(str(_litellm_files() / "deepseek_tokenizer.json"))
-
-
-@cache
-def _litellm_files() -> Path:
-    spec = find_spec("litellm")
-    assert spec is not None
-    assert spec.origin is not None
-    return Path(spec.origin).parent / "litellm_core_utils" / "tokenizers"
+    return Prompt(text, tuple(hugging_face("deepseek_tokenizer.json").encode(text, add_special_tokens=False).ids))
 
 
 # gpt-oss --------------------------------------------------------------------------------------------------------------
@@ -102,7 +87,7 @@ def _gpt_oss(request: Captured) -> Prompt:
 def _harmony_vocabulary() -> Any:
     harmony = import_module(HARMONY)
 
-    os.environ.setdefault("TIKTOKEN_RS_CACHE_DIR", str(_litellm_files()))  # else the package would fetch it
+    os.environ.setdefault("TIKTOKEN_RS_CACHE_DIR", str(litellm_files()))  # else the package would fetch it
     return harmony.load_harmony_encoding(harmony.HarmonyEncodingName.HARMONY_GPT_OSS)
 
 
@@ -160,33 +145,14 @@ def _mistral(request: Captured) -> Prompt:
 
 @cache
 def _mistral_vocabulary() -> Any:
-    """The package has the words of 2024 and the format of Magistral, which has a few special tokens more: put together."""
-    import mistral_common
     from mistral_common.protocol.instruct.normalize import get_normalizer
     from mistral_common.protocol.instruct.validator import ValidationMode, get_validator
-    from mistral_common.tokens.tokenizers.base import SpecialTokens, TokenizerVersion
+    from mistral_common.tokens.tokenizers.base import TokenizerVersion
     from mistral_common.tokens.tokenizers.instruct import InstructTokenizerV13
     from mistral_common.tokens.tokenizers.mistral import MistralTokenizer
-    from mistral_common.tokens.tokenizers.tekken import SpecialTokenInfo, Tekkenizer
 
-    words = json.loads((Path(mistral_common.__file__).parent / "data" / "tekken_240911.json").read_text())
-    known, count = [each.value for each in SpecialTokens], words["config"]["default_num_special_tokens"]
-    special = [
-        SpecialTokenInfo(
-            rank=rank, token_str=known[rank] if rank < len(known) else f"<SPECIAL_{rank}>", is_control=True
-        )
-        for rank in range(count)
-    ]
-    tekken = Tekkenizer(
-        words["vocab"],
-        special,
-        pattern=words["config"]["pattern"],
-        vocab_size=words["config"]["default_vocab_size"],
-        num_special_tokens=count,
-        version=TokenizerVersion.v13,
-    )
     return MistralTokenizer(
-        InstructTokenizerV13(tekken),
+        InstructTokenizerV13(tekken()),
         validator=get_validator(TokenizerVersion.v13, mode=ValidationMode.test),
         request_normalizer=get_normalizer(TokenizerVersion.v13),
     )
