@@ -31,12 +31,14 @@ class ReasoningReplayMiddleware(AgentMiddleware[Any, Any]):
     `create_agent(model, tools, middleware=[ReasoningReplayMiddleware()])`. The place in the list does not matter for
     safety: what a middleware after this one (`ModelFallbackMiddleware`, a model chosen by the step) puts in the model's
     place sees no reasoning. Stand last, so that those models are wrapped too and get their own back. A model
-    that is wrapped already keeps its policy, and its store, unless one is given here.
+    that is wrapped already keeps its policy, its store and whether it retries, unless one is given here.
     """
 
-    def __init__(self, policy: Policy | None = None, *, known: Known | None = None) -> None:
+    def __init__(
+        self, policy: Policy | None = None, *, known: Known | None = None, retry_refused: bool | None = None
+    ) -> None:
         super().__init__()
-        self.policy, self.known = checked(policy, known)
+        self.policy, self.known, self.retry_refused = checked(policy, known, retry_refused)
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Any]) -> Any:
         return _as_they_were(handler(self._prepared(request)))
@@ -48,7 +50,7 @@ class ReasoningReplayMiddleware(AgentMiddleware[Any, Any]):
 
     def _prepared(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         return request.override(
-            model=with_reasoning_replay(request.model, self.policy, known=self.known),
+            model=with_reasoning_replay(request.model, self.policy, known=self.known, retry_refused=self.retry_refused),
             messages=withheld(request.messages),
         )
 

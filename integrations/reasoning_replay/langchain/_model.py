@@ -23,12 +23,14 @@ from .._origin import MARK, Origin, from_mark
 from .._report import Report
 from .._rules import Policy
 from ..forms import PSF
+from ..transcripts._repair import Repaired
 from ._callback_below import active_callback
 from ._classes import OTHER, Target, answered_by, request_of, row_of, target_of
 from ._closing import aclosing, closing
 from ._hooks import mixin_of
 from ._messages import FAULTS, author_of, forget_forged, hand_over, mark_reply, plan_messages, without_notes
-from ._planned import Planned, each_running, each_running_later, running
+from ._planned import Planned
+from ._retry import planned_again, repaired_for, streamed, streamed_later, tried, tried_later, with_first
 from ._settings import DEFAULT, Settings
 from ._stream import StreamNotes
 from ._told import tell, tell_run
@@ -50,28 +52,60 @@ class _Call:
         self.target = _target(model, kwargs, asynchronous=asynchronous)
         self.settings = settings
         outer = messages.call if isinstance(messages, Planned) else None  # another wrapped model's, handed on
+        self.outer: _Call | None = outer
+        self.run = run
+        self.began = self.retried = False
+        self.first: Repaired | None = None
         self.given = given = restored(messages if outer is None else outer.given)
         below = active_callback() if self.row.hooks == "litellm" else None
         if below is not None and self.target.url is None:  # a Router: the callback plans for each deployment it tries
             self.messages = Planned(given, None)
         else:
             request = fail_closed(FAULTS, partial(request_of, model, kwargs), lambda: dict(kwargs))
-            self.messages = plan_messages(
-                given, target=self.target, request=request, policy=settings.policy, known=settings.known
-            )
+            self.messages = self._planned(given, request, settings.known)
         self.after = self.messages.plan  # what is confirmed later, on a class's payload, says less
+        self._takes(self.messages)
+
+    def _planned(self, given: Any, request: Mapping[str, Any] | None, known: Known | None) -> Planned:
+        return plan_messages(given, target=self.target, request=request, policy=self.settings.policy, known=known)
+
+    def _takes(self, planned: Planned) -> None:
+        """Makes these the messages of the call."""
         if not self.row.safe:
-            self.messages[:] = map(without_notes, self.messages)
-        self.messages.call = self
-        plan = self.messages.plan
-        if plan is not None:
-            tell_run(run, plan.report)
+            planned[:] = map(without_notes, planned)
+        planned.call = self
+        self.messages = planned
+        report = self.report()
+        if planned.plan is not None and report is not None:
+            tell_run(self.run, report)
+            below = active_callback() if self.row.hooks == "litellm" else None
             if below is not None:
-                hand_over(plan, below.known)
+                hand_over(planned.plan, below.known)
 
     def report(self) -> Report | None:
         """The report as it stands: what is confirmed on a class's finished payload comes after the plan."""
-        return None if self.messages.plan is None else self.messages.plan.report
+        report = None if self.messages.plan is None else self.messages.plan.report
+        return report if report is None or self.first is None else with_first(report, self.first)
+
+    def again(self, error: Exception) -> bool:
+        """Whether this refusal is answered with a second try; then the call's messages are the repaired ones."""
+        if not self.settings.retry_refused or self.retried or self.began or self.messages.plan is None:
+            return False
+        anew = fail_closed(FAULTS, partial(self._repaired, error), lambda: None)
+        if anew is None:
+            return False
+        call: _Call | None = self
+        while call is not None:  # whoever has handed the call on to this model does not try again either
+            call.retried, call = True, call.outer
+        self._takes(anew)
+        return True
+
+    def _repaired(self, error: Exception) -> Planned | None:
+        plan = self.after  # not what a hook has confirmed: that is of the class's own payload
+        done = None if plan is None else repaired_for(plan, self.given, self.messages.given, error)
+        anew = None if done is None else planned_again(self._planned, done, self.known, plan, self.messages.given)
+        self.first = None if anew is None else done
+        return anew
 
     def origin(self, message: AIMessage) -> Origin | None:
         """Who wrote this reply; None where nobody says."""
@@ -140,9 +174,8 @@ def _generating(inner: Method) -> Method:
         self: Any, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
     ) -> ChatResult:
         call = _call_of(self, messages) or _Call(self, messages, kwargs, run_manager, asynchronous=False)
-        with running(call.messages):
-            result = inner(self, call.messages, stop=stop, run_manager=run_manager, **kwargs)
-        return call.replied(result)
+        send = partial(inner, self, stop=stop, run_manager=run_manager, **kwargs)
+        return call.replied(tried(call, send))
 
     return _generate
 
@@ -152,9 +185,8 @@ def _generating_later(inner: Method) -> Method:
         self: Any, messages: list[BaseMessage], stop: list[str] | None = None, run_manager: Any = None, **kwargs: Any
     ) -> ChatResult:
         call = _call_of(self, messages) or _Call(self, messages, kwargs, run_manager, asynchronous=True)
-        with running(call.messages):
-            result = await inner(self, call.messages, stop=stop, run_manager=run_manager, **kwargs)
-        return call.replied(result)
+        send = partial(inner, self, stop=stop, run_manager=run_manager, **kwargs)
+        return call.replied(await tried_later(call, send))
 
     return _agenerate
 
@@ -165,8 +197,9 @@ def _streaming(inner: Method) -> Method:
     ) -> Iterator[ChatGenerationChunk]:
         call = _call_of(self, messages) or _Call(self, messages, kwargs, run_manager, asynchronous=False)
         notes = call.notes()
-        with closing(inner(self, call.messages, stop=stop, run_manager=run_manager, **kwargs)) as chunks:
-            for chunk in each_running(call.messages, chunks):
+        send = partial(inner, self, stop=stop, run_manager=run_manager, **kwargs)
+        with closing(streamed(call, send)) as chunks:
+            for chunk in chunks:
                 yield notes.passes(chunk)
         last = notes.closes()
         if last is not None:
@@ -181,8 +214,9 @@ def _streaming_later(inner: Method) -> Method:
     ) -> AsyncIterator[ChatGenerationChunk]:
         call = _call_of(self, messages) or _Call(self, messages, kwargs, run_manager, asynchronous=True)
         notes = call.notes()
-        async with aclosing(inner(self, call.messages, stop=stop, run_manager=run_manager, **kwargs)) as chunks:
-            async for chunk in each_running_later(call.messages, chunks):
+        send = partial(inner, self, stop=stop, run_manager=run_manager, **kwargs)
+        async with aclosing(streamed_later(call, send)) as chunks:
+            async for chunk in chunks:
                 yield notes.passes(chunk)
         last = notes.closes()
         if last is not None:
@@ -281,9 +315,11 @@ def bare(model: BaseChatModel) -> BaseChatModel:
     return _reclassed(model, getattr(type(model), _BARE), None)
 
 
-def wrap_model(model: BaseChatModel, policy: Policy | None = None, known: Known | None = None) -> BaseChatModel:
+def wrap_model(
+    model: BaseChatModel, policy: Policy | None = None, known: Known | None = None, retry_refused: bool | None = None
+) -> BaseChatModel:
     """A copy of the model that replays reasoning; the model itself where it does so already in that way."""
-    settings = Settings(policy, known)
+    settings = Settings(policy, known, retry_refused)
     if is_wrapped(model):
         before = model._reasoning_replay
         return model if settings.adds_nothing_to(before) else _reclassed(model, type(model), settings.over(before))

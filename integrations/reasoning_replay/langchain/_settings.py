@@ -16,11 +16,15 @@ class Settings(NamedTuple):
 
     policy: Policy | None = None
     known: Known | None = None
+    retry_refused: bool | None = None
+    """Whether a call that its host refuses for its history is repaired and sent once more."""
 
     def over(self, before: Settings) -> Settings:
         """These settings where something is said, else those."""
         return Settings(
-            before.policy if self.policy is None else self.policy, before.known if self.known is None else self.known
+            before.policy if self.policy is None else self.policy,
+            before.known if self.known is None else self.known,
+            before.retry_refused if self.retry_refused is None else self.retry_refused,
         )
 
     def adds_nothing_to(self, before: Settings) -> bool:
@@ -42,14 +46,16 @@ class Settings(NamedTuple):
 DEFAULT = Settings(Policy())
 
 
-def checked(policy: Any, known: Any = None) -> Settings:
+def checked(policy: Any, known: Any = None, retry_refused: Any = None) -> Settings:
     """The settings that a caller gave.
 
     Raises:
         BadPolicy: not a `Policy`.
-        TypeError: not a store.
+        TypeError: not a store, or `retry_refused` is no truth value.
     """
     if policy is not None and not isinstance(policy, Policy):
         raise BadPolicy(f"policy: a {type(policy).__name__}; allowed: a Policy, or None")
     check_known(known)
-    return Settings(policy, known)
+    if retry_refused is not None and not isinstance(retry_refused, bool):
+        raise TypeError(f"retry_refused: a {type(retry_refused).__name__}; allowed: True, False, or None")
+    return Settings(policy, known, retry_refused)

@@ -51,7 +51,9 @@ What a binding hands to its model (`kwargs`: tools, which are Runnables too) is 
 """
 
 
-def with_reasoning_replay(runnable: R, policy: Policy | None = None, *, known: Known | None = None) -> R:
+def with_reasoning_replay(
+    runnable: R, policy: Policy | None = None, *, known: Known | None = None, retry_refused: bool | None = None
+) -> R:
     """A copy in which every chat model gets its own earlier reasoning back, and no other host's.
 
     Args:
@@ -61,13 +63,16 @@ def with_reasoning_replay(runnable: R, policy: Policy | None = None, *, known: K
         policy: what you choose where a host leaves a choice. None leaves a model that is wrapped already as it is.
         known: a store (`MemoryStore`, `SQLiteStore`, `RedisStore`) that notes who wrote what, and keeps each reply's
             reasoning for an app that builds its history anew from content and tool calls. None: the process's own.
+        retry_refused: a call that its host refuses for a reason of its table (a signature that it cannot open, a field
+            that it demands or does not know) is repaired and sent once more: once a call of the model, never after
+            output has begun. The second error is passed on as it is. None leaves a wrapped model as it is, else no.
 
     Raises:
         TypeError: there is no chat model in it, or none that can be reached (a function hides what it calls); or
-            `known` is no store.
+            `known` is no store, or `retry_refused` no truth value.
         BadPolicy: not a `Policy`.
     """
-    search = _Search(checked(policy, known))
+    search = _Search(checked(policy, known, retry_refused))
     found = search.wrapped(runnable)
     if search.models == 0:
         raise TypeError(_nothing_found(runnable))
@@ -129,7 +134,7 @@ class _Search:
             if self.settings.adds_nothing_to(before):
                 return made
         else:
-            before = _settings_of(made.default)
+            before = _checked(made.default)
         state = {**vars(made), "reasoning_replay_settings": self.settings.over(before)}
         return ReplayingFields.model_construct(_fields_set={*made.model_fields_set}, **state)
 
@@ -175,7 +180,7 @@ BESIDE: tuple[tuple[type[Any], Callable[[_Search, Any], Any]], ...] = (
 )
 
 
-def _settings_of(default: Any) -> Settings:
+def _checked(default: Any) -> Settings:
     """What a wrapped model was wrapped with; what is built from its class must have it too."""
     return default._reasoning_replay if isinstance(default, BaseChatModel) else DEFAULT
 

@@ -45,6 +45,8 @@ class Repaired:
     """What the error was taken for, as the host's own table says; None without one, and for an unrelated one."""
     changed: bool = False
     """Whether anything was done."""
+    places: tuple[int | None, ...] = ()
+    """For each of `messages` its place in the caller's list; None for one that was put in."""
 
     def __repr__(self) -> str:
         return f"<Repaired for {self.report.origin.host}: {len(self.messages)} messages, {self.report!r}>"
@@ -304,4 +306,6 @@ def _result(
         rows, origin=target, rule=planned.choice.rule, thinking=planned.choice.thinking, tools=planned.choice.tools
     )
     changed = work.changed() or request is not before
-    return Repaired(messages=messages, request=request, report=report, means=means, changed=changed)
+    return Repaired(
+        messages=messages, request=request, report=report, means=means, changed=changed, places=work.places()
+    )

@@ -80,6 +80,10 @@ class Repairing:
             return self.given
         return [self._back(line) for line in self.lines]
 
+    def places(self) -> tuple[int | None, ...]:
+        """The place that each line had in the caller's list; None for one that was put in."""
+        return tuple(line.key if line.key >= 0 else None for line in self.lines)
+
     def _back(self, line: Line) -> Any:
         key, row = line
         if key < 0:
