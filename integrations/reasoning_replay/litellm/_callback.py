@@ -45,6 +45,7 @@ from ._errors import as_litellms
 from ._fields import changed, has_history, within, without_reasoning
 from ._keeping import Keeping
 from ._policies import policy_of
+from ._redact import LOG_PATCHES, Wrapped
 from ._stream import StreamNotes
 from ._strip import as_dict, body_of, list_in, regained, strip_wire, stripped_fields, stripped_rows, write_body
 from ._target import client_base, custom_host, host_at, predicted_url
@@ -59,32 +60,35 @@ class ReasoningReplay(Entries, CustomLogger):
 
     The same policy twice gives the same callback. A second policy raises ValueError, since LiteLLM's callbacks are
     of the whole process; `uninstall()` takes the first one out. What is no store raises TypeError.
+    `redact_logs`: LiteLLM's loggers get sizes and digests in place of reasoning (`_redact`); replay goes on.
     """
 
     _installed: ReasoningReplay | None = None
     _lock = Lock()
 
-    def __new__(cls, policy: Policy | None = None, known: Known | None = None) -> Self:
+    def __new__(cls, policy: Policy | None = None, known: Known | None = None, *, redact_logs: bool = False) -> Self:
         check_known(known)
         with cls._lock:
             there = ReasoningReplay._installed
             if there is None:
                 return super().__new__(cls)  # type: ignore[no-any-return]
-            if there.policy != (policy or Policy()) or there.known is not known:
+            if there.policy != (policy or Policy()) or there.known is not known or there.redact_logs is not redact_logs:
                 raise ValueError(
                     f"ReasoningReplay(policy={policy!r}): another policy is installed ({there.policy!r}); one policy "
                     "holds for the whole process; call uninstall() on the first callback before making another"
                 )
             return cast("Self", there)
 
-    def __init__(self, policy: Policy | None = None, known: Known | None = None) -> None:
+    def __init__(self, policy: Policy | None = None, known: Known | None = None, *, redact_logs: bool = False) -> None:
         with self._lock:
             if ReasoningReplay._installed is self:
                 return
             super().__init__()
             self.policy = policy or Policy()
             self.known = known
-            self._done = _patches.install(self)
+            self.redact_logs = redact_logs
+            self.wrapped = Wrapped(self)
+            self._done = _patches.install(self, LOG_PATCHES if redact_logs else ())
             self._dispatches = _patches.covers_requests(self._done)
             ReasoningReplay._installed = self
 
@@ -92,6 +96,7 @@ class ReasoningReplay(Entries, CustomLogger):
         """Puts back what the patches replaced, and leaves every one of LiteLLM's lists of callbacks."""
         with self._lock:
             _patches.uninstall(self._done)
+            self.wrapped.forget()
             if ReasoningReplay._installed is self:
                 ReasoningReplay._installed = None
         for name, value in list(vars(litellm).items()):

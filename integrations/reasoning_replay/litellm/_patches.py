@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from .._faults import fail_closed
@@ -205,11 +205,11 @@ PATCHES = (
 )
 
 
-def install(hooks: Hooks) -> list[Installed]:
+def install(hooks: Hooks, more: Iterable[Patch] = ()) -> list[Installed]:
     """Puts in what is needed; one warning for all the places that this LiteLLM has not."""
     done: list[Installed] = []
     missing: list[str] = []
-    for patch in PATCHES:
+    for patch in (*PATCHES, *more):
         try:
             owner, name = place_of(patch)
             found = getattr(owner, name)

@@ -12,12 +12,14 @@ from typing import Any
 
 from .._history import Message
 from .._origin import MARK, REDACTED
-from ..forms import PSF, TURN, Form, form_for, given_back
+from ..forms import PSF, TURN, Form, digest, form_for, given_back, size_of
 from ..forms._langchain_blocks import FIELD
 from ..forms._langchain_write import Edited
-from ._redact_values import NO_SECRETS, NOTE, Secrets, leaves, noted, redacted_value
+from ._redact_quotes import Secrets
+from ._redact_values import NOTE, Cover, texts_in, unquoted
 
 _OURS = (MARK, TURN, FIELD, PSF)
+_NONE = Secrets(())
 _SEEN = frozenset({"content", "parts", "output", "arguments", "input"})
 """Keys of what a message says and gets to know: a form's `strip` alone looks into them."""
 
@@ -54,12 +56,16 @@ def _redacted(form: Form, row: Mapping[str, Any], shape: Message) -> Any:
     """One row without its reasoning; the very same one where it has none."""
     if not shape.parts and (shape.redacted or shape.role != "assistant"):
         return row if shape.redacted else _of_another(form, row)
-    if not shape.parts and _cleaned(form, row, NO_SECRETS) is row:
+    if not shape.parts and _cleaned(form, row, _NONE) is row:
         return row
     payloads = [(part.carrier, form.payload(row, part)) for part in shape.parts]
     bare = _bare(form, row)
-    gone = set(leaves(row)).union(*(payload.split("\0") for _, payload in payloads)).difference(leaves(bare))
-    return _noted(form, _cleaned(form, bare, Secrets(gone)), [noted(*each) for each in payloads])
+    gone = set(texts_in(row)).union(*(payload.split("\0") for _, payload in payloads)).difference(texts_in(bare))
+    return _noted(form, _cleaned(form, bare, Secrets(gone)), [_note(*each) for each in payloads])
+
+
+def _note(field: str, payload: str) -> dict[str, Any]:
+    return {"field": field, "bytes": size_of(payload.replace("\0", "")), "digest": digest(payload).hex()}
 
 
 def _bare(form: Form, row: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -74,7 +80,7 @@ def _bare(form: Form, row: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _of_another(form: Form, row: Mapping[str, Any]) -> Mapping[str, Any]:
     """A row that is not the assistant's: reasoning in it is a quotation, and the ids of calls may hold a seal."""
-    bare = _cleaned(form, _bare(form, row), NO_SECRETS)
+    bare = _cleaned(form, _bare(form, row), _NONE)
     return row if _unnoted(form, bare) == _unnoted(form, row) else bare
 
 
@@ -89,11 +95,11 @@ def _unnoted(form: Form, row: Mapping[str, Any]) -> dict[str, Any]:
 def _cleaned(form: Form, row: Mapping[str, Any], secrets: Secrets) -> Mapping[str, Any]:
     """The row without reasoning in what stands beside what it says; the very same row where there is none."""
     beside = {key: value for key, value in row.items() if key not in _SEEN}
-    left = redacted_value(beside, secrets)
+    left = unquoted(Cover().over(beside), secrets)
     if left is beside:
         return row
     if form.back is not None:
-        return Edited(row, {key: left[key] for key, value in beside.items() if left.get(key, value) is not value})
+        return Edited(row, {key: left[key] for key, value in beside.items() if left[key] is not value})
     return {**{key: value for key, value in row.items() if key not in beside}, **left}
 
 

@@ -1,165 +1,271 @@
 """Reasoning taken out of any value that is dumped or logged, whatever its form: by the keys and types that hold it.
 
-For copies that people read (what `_redact` leaves beside a form's own carriers; logs and traces, where the form of a
-value is not known). It takes out too much rather than too little, and says bytes and a digest instead, the same
-as the store's. Nothing is changed in place; what holds nothing comes back as the very same object.
-Must not see a framework, and nothing that is made here is ever sent.
+For copies that people read (what `_redact` leaves beside a form's own carriers; logs and traces, where nobody says
+which form a value has). In place of each text stands a word with its bytes and its digest, so that what reads the log
+finds the structure that it knows. It takes out too much rather than too little, changes nothing in place, and what
+holds nothing comes back as the very same object. Marks become the word that `prepare` refuses: no copy is ever replayed.
+Must not see a framework: objects are read by what pydantic and dataclasses have.
 """
 
 from __future__ import annotations
 
 import base64
+import copy
+import dataclasses
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ..forms import canonical, digest, size_of
+from .._origin import MARK, REDACTED
+from ..forms import digest, size_of
 from ..forms._carriers import EXTRAS, LISTS, PSF_CARRIERS, SEALED, STRINGS, THOUGHT, block_code
+from ..forms._inline import inline_in
 from ..forms._langchain_blocks import SIGNATURES, TOOL_EXTRAS, WIRE
+from ._redact_quotes import Secrets
 
 NOTE = "reasoning_redacted"
-"""The key of what replaces reasoning: a list of field, bytes and digest."""
-SAID = "[redacted]"
-"""Stands where a text quoted reasoning."""
+"""The key of the note beside a redacted mark: a list of field, bytes and digest."""
 
+_BESIDE_TEXT = tuple(carrier.key for carrier in LISTS if carrier.key not in ("content", "tool_calls"))
 _FIELDS = frozenset(
     {
-        *(STRINGS),
-        *SEALED,
-        *EXTRAS,
-        *PSF_CARRIERS,
-        *(carrier.key for carrier in LISTS if carrier.key not in ("content", "tool_calls")),
-        *(SIGNATURES, TOOL_EXTRAS, WIRE),
-        *("reasoningContent", "redactedContent", "thoughtSignature", "redacted_content", "reasoning_replay_withheld"),
-        *("reasoning_summary", "thinking_delta", "signature_delta"),
+        *(*STRINGS, *SEALED, *EXTRAS, *PSF_CARRIERS, *_BESIDE_TEXT, SIGNATURES, TOOL_EXTRAS, WIRE),
+        *("reasoningContent", "reasoningText", "redactedContent", "thoughtSignature", "redacted_content"),
+        *("reasoning_summary", "reasoning_delta", "reasoning_blocks", "compaction_blocks"),
     }
 )
-"""Keys whose text, list or bytes are reasoning wherever they stand; a dict under one may be a parameter
-(`thinking: {"type": "enabled"}`) and is looked into."""
-_SEALED = frozenset({*SEALED, *EXTRAS, "redactedContent", "redacted_content", SIGNATURES, TOOL_EXTRAS, WIRE})
-"""Keys of which a dict goes too."""
-_KINDS = frozenset({"function_call_signature", "reasoning_content"})
-_ARGUMENTS = ("args", "arguments", "input", "response")
-_LEAST = 6
-"""Characters of a text that is looked for in what stays; a shorter one may stand anywhere by chance."""
-_PLAIN = frozenset({"type", "role", "format", "status", "index"})
-"""Keys whose values are words of the form, and no secret."""
-_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{8,}={0,2}")
+"""Keys under which every text is reasoning, but for parameters of that name (`thinking: {"type": "enabled"}`)."""
+_PARAMETERS = frozenset({"type", "effort", "format", "role", "status", "index", "display", "generate_summary"})
+"""Keys whose values are words of the form or of a request."""
+_KINDS = ("response.reasoning", "thinking_delta", "signature_delta", "compaction", "function_call_signature")
+"""Beginnings of the types of other blocks and events that hold nothing else."""
+_OPEN = frozenset({"reasoning_replay_withheld", "_reasoning_replay", "_reasoning_replay_bridge"})
+"""Keys of our own that hold whole messages: nothing of them is for a log."""
+_ARGUMENTS = frozenset({"args", "arguments", "input", "response"})
+_SAID = frozenset(
+    {"content", "text", "arguments", "args", "output_text", "refusal", "image_url", "file", "input_audio"}
+)
+"""Keys of what is said to everybody: not searched for quotations."""
+_RAW = ('"reasoning', '"thinking', '"thought', '"signature', '"encrypted', '"redacted', "think>")
+"""What a raw text of JSON that holds reasoning has somewhere."""
 
 
-def noted(field: str, payload: str) -> dict[str, Any]:
-    """The note of one piece: its field, its bytes, and the digest under which a store would know it."""
-    return {"field": field, "bytes": size_of(payload.replace("\0", "")), "digest": digest(payload).hex()}
+def word_for(text: str) -> str:
+    """What stands in place of a text: its bytes, and the digest under which a store would know it."""
+    return f"[redacted: {size_of(text)} bytes, {digest(text).hex()}]"
 
 
-def note_of(field: str, value: Any) -> dict[str, Any]:
-    """The note of a value that no form has read."""
-    return noted(field, value if isinstance(value, str) else f"\0{canonical(value)}")
+def redacted_values(*values: Any) -> tuple[Any, ...]:
+    """The values without reasoning at any depth, also where one quotes what another holds; shared where unchanged."""
+    cover = Cover()
+    made = tuple(map(cover.over, values))
+    secrets = Secrets(cover.found)
+    return tuple(unquoted(each, secrets) for each in made) if secrets else made
 
 
-def leaves(value: Any, key: str = "") -> Iterator[str]:
+class Cover:
+    """Goes over values. Mutable: it holds what it has found, and shows none of it."""
+
+    __slots__ = ("found",)
+
+    def __init__(self) -> None:
+        self.found: set[str] = set()
+
+    def __repr__(self) -> str:
+        return f"<{len(self.found)} found>"
+
+    def over(self, value: Any, key: str = "") -> Any:
+        """The value without reasoning; the very same object where it holds none."""
+        if value is None or value.__class__ in _NUMBERS:
+            return value
+        if isinstance(value, str):
+            return self._text(value, key)
+        if isinstance(value, Mapping):
+            return self._mapping(value)
+        if is_object(value) and _is_hidden(vars(value)):
+            return self._hidden(value)
+        return each_within(value, lambda each, name: self.over(each, name or key), self._goes)
+
+    def _mapping(self, value: Mapping[Any, Any]) -> Any:
+        if _is_hidden(value):
+            return self._hidden(value)
+        thought = value.get("thought") is True
+        held = dict(value)  # at once: LiteLLM writes into its notes from several threads
+        return remade(value, {key: self._field(key, each, held, thought=thought) for key, each in held.items()})
+
+    def _field(self, key: Any, value: Any, holder: Mapping[Any, Any], *, thought: bool) -> Any:
+        if key in _OPEN:
+            return None
+        if key == MARK:
+            return _REFUSED if isinstance(value, Mapping) else value
+        if (key in _FIELDS and not _is_parameter(key, value)) or (thought and key == "text"):
+            return self._hidden(value)
+        if key in _ARGUMENTS and "name" in holder and not isinstance(value, list):
+            return value
+        return self.over(value, str(key))
+
+    def _goes(self, name: str, value: Any) -> Any:
+        return self._field(name, value, {}, thought=False)
+
+    def _hidden(self, value: Any) -> Any:
+        """A value of reasoning with a word for each of its texts."""
+        if isinstance(value, str):
+            return value if value == "" or _WORD.fullmatch(value) else self._word(value)
+        if isinstance(value, bytes | bytearray):
+            return self._word(base64.b64encode(value).decode())
+        if isinstance(value, Mapping):
+            kept = {key: self._inside(each, key) for key, each in dict(value).items()}
+            return remade(value, {**kept, MARK: _REFUSED} if MARK in kept else kept)
+        return each_within(value, self._inside, None)
+
+    def _inside(self, value: Any, key: Any) -> Any:
+        return value if key in _PARAMETERS and not isinstance(value, dict | list) else self._hidden(value)
+
+    def _word(self, text: str) -> str:
+        self.found.add(text)
+        return word_for(text)
+
+    def _text(self, text: str, key: str) -> str:
+        if THOUGHT in text and key.endswith("id"):
+            head, _, seal = text.partition(THOUGHT)
+            self.found.add(seal)
+            return head
+        if key in ("content", "text", ""):
+            inline = inline_in(text)
+            if inline is not None and inline.text != "":
+                return text.replace(inline.text, self._word(inline.text), 1)
+        if key not in _ARGUMENTS and any(sign in text for sign in _RAW):
+            return self._raw(text)
+        return text
+
+    def _raw(self, text: str) -> str:
+        """A text that is JSON, or lines of a stream of it."""
+        lines = text.split("\n")
+        if len(lines) > 1 and any(line.startswith("data:") for line in lines):
+            return "\n".join(self._line(line) for line in lines)
+        return self._json(text)
+
+    def _line(self, line: str) -> str:
+        head, found, data = line.partition("data:")
+        return f"{head}{found} {self._json(data.strip())}" if found and head == "" else line
+
+    def _json(self, text: str) -> str:
+        if text[:1] not in ("{", "["):
+            return text
+        try:
+            value = json.loads(text)
+            made = self.over(value)
+        except (ValueError, RecursionError):
+            return text
+        return text if made is value else json.dumps(made, ensure_ascii=False)
+
+
+def _is_hidden(value: Mapping[Any, Any]) -> bool:
+    kind = value.get("type")
+    return block_code(value) is not None or (isinstance(kind, str) and kind.startswith(_KINDS))
+
+
+_WORD = re.compile(r"\[redacted: \d+ bytes, [0-9a-f]{32}\]")
+_REFUSED = {"id": REDACTED, "v": 1}
+_NUMBERS = frozenset({bool, int, float})
+_TEXTS = ("text", "content", "reasoning", "thinking", "encrypted_content", "signature")
+
+
+def _is_parameter(key: str, value: Any) -> bool:
+    """Whether a dict under a field of readable text is a parameter of that name, or the schema of a tool's."""
+    if key not in STRINGS or not isinstance(value, Mapping):
+        return False
+    return not any(value.get(name) is not None for name in _TEXTS) and not isinstance(value.get("summary"), list)
+
+
+def unquoted(value: Any, secrets: Secrets, key: str = "") -> Any:
+    """The value without quotations of the secrets beside what is said; the very same object where there are none."""
+    if isinstance(value, str):
+        return value if _WORD.fullmatch(value) else secrets.without(value)
+    if isinstance(value, bytes | bytearray):
+        word = base64.b64encode(value).decode()
+        return value if secrets.without(word) == word else secrets.without(word).encode()
+    if isinstance(value, Mapping):
+        kept = {name: each if name in _SAID else unquoted(each, secrets) for name, each in dict(value).items()}
+        return remade(value, kept)
+    return each_within(value, lambda each, name: each if name in _SAID else unquoted(each, secrets), None)
+
+
+def remade(value: Mapping[Any, Any], kept: dict[Any, Any]) -> Any:
+    """A mapping with other values; the very same one where none is another."""
+    return value if all(kept.get(key, each) is each for key, each in dict(value).items()) else kept
+
+
+def each_within(value: Any, change: Any, field: Any) -> Any:
+    """A list, an exception or an object with each of its values changed; the very same one where none is another.
+
+    Args:
+        value: what holds others; anything else comes back as it is.
+        change: (value, name of the field, or "") → value.
+        field: the same for the fields of an object, where they are read differently.
+    """
+    if isinstance(value, list | tuple):
+        made = [change(each, "") for each in value]
+        if all(new is old for new, old in zip(made, value, strict=True)):
+            return value
+        if isinstance(value, list):
+            return made
+        return type(value)(*made) if hasattr(value, "_fields") else tuple(made)
+    if isinstance(value, BaseException):
+        return _error(value, change)
+    return _object(value, field or (lambda name, each: change(each, name))) if is_object(value) else value
+
+
+def is_object(value: Any) -> bool:
+    """Whether a value has fields that can be read: one of pydantic's, or a dataclass."""
+    found = hasattr(value, "__pydantic_fields_set__") or dataclasses.is_dataclass(value)
+    return found and not isinstance(value, type) and hasattr(value, "__dict__")
+
+
+_PLACES = ("__dict__", "__pydantic_extra__", "__pydantic_private__")
+"""Where an object of pydantic's keeps its values."""
+
+
+def _object(value: Any, field: Any) -> Any:
+    """A copy of the object with other values in its fields; the very same object where none is another."""
+    kept: dict[str, dict[str, Any]] = {}
+    for place in _PLACES:
+        held = getattr(value, place, None)
+        if isinstance(held, dict):
+            left = remade(held, {name: field(name, each) for name, each in dict(held).items()})
+            if left is not held:
+                kept[place] = left
+    if not kept:
+        return value
+    made = copy.copy(value)
+    for place, held in kept.items():
+        object.__setattr__(made, place, held)
+    return made
+
+
+def _error(error: BaseException, change: Any) -> Any:
+    """A copy of an error without its history, its response and its request; the very same one if it quotes nothing."""
+    args = change(error.args, "")
+    held = {name: change(each, name) for name, each in vars(error).items()}
+    if args is error.args and all(held[name] is each for name, each in vars(error).items()):
+        return error
+    made: BaseException = type(error).__new__(type(error))
+    made.args = args
+    vars(made).update({name: each for name, each in held.items() if name not in ("response", "request", "body")})
+    return made
+
+
+def texts_in(value: Any, key: str = "") -> Iterator[str]:
     """The texts in a value that may be secret; bytes as base64."""
     if isinstance(value, str):
-        if key not in _PLAIN:
+        if key not in _PARAMETERS:
             yield value
     elif isinstance(value, bytes | bytearray):
         yield base64.b64encode(value).decode()
     elif isinstance(value, Mapping):
         for name, each in value.items():
-            yield from leaves(each, str(name))
-    elif isinstance(value, list | tuple):
+            yield from texts_in(each, str(name))
+    elif isinstance(value, Iterable) and not isinstance(value, Iterator):
         for each in value:
-            yield from leaves(each, key)
-
-
-class Secrets:
-    """Texts to be looked for in what stays. Built once for a message; shows none of them."""
-
-    __slots__ = ("_texts",)
-
-    def __init__(self, texts: Iterable[str]) -> None:
-        self._texts = tuple(sorted({text for text in texts if len(text) >= _LEAST}, key=len, reverse=True))
-
-    def __repr__(self) -> str:
-        return f"<{len(self._texts)} secrets>"
-
-    def __bool__(self) -> bool:
-        return len(self._texts) > 0
-
-    def without(self, text: str) -> str:
-        """The text with each of them taken out, also where a run of base64 holds one."""
-        for secret in self._texts:
-            if secret in text:
-                text = text.replace(secret, SAID)
-        return _BASE64.sub(self._opened, text) if len(text) > _LEAST else text
-
-    def _opened(self, found: re.Match[str]) -> str:
-        run = found[0]
-        try:
-            told = base64.b64decode(run.rstrip("=") + "=" * (-len(run.rstrip("=")) % 4), altchars=b"-_")
-        except ValueError:
-            return run
-        return SAID if any(secret.encode("utf-8", "surrogatepass") in told for secret in self._texts) else run
-
-
-NO_SECRETS = Secrets(())
-
-
-def redacted_value(value: Any, secrets: Secrets = NO_SECRETS, key: str = "") -> Any:
-    """The value without reasoning at any depth; the very same object where it holds none."""
-    if isinstance(value, str):
-        return _text(value, secrets, key)
-    if isinstance(value, Mapping):
-        return _mapping(value, secrets)
-    if isinstance(value, list | tuple):
-        made = [redacted_value(each, secrets, key) for each in value]
-        if all(new is old for new, old in zip(made, value, strict=True)):
-            return value
-        return made if isinstance(value, list) else tuple(made)
-    if isinstance(value, bytes | bytearray) and secrets:
-        word = base64.b64encode(value).decode()
-        return value if secrets.without(word) == word else SAID
-    return value
-
-
-def _text(text: str, secrets: Secrets, key: str) -> str:
-    left = text.split(THOUGHT, 1)[0] if key.endswith("id") else text
-    left = secrets.without(left) if secrets else left
-    return text if left == text else left
-
-
-def _mapping(value: Mapping[str, Any], secrets: Secrets) -> Any:
-    kind = value.get("type")
-    if NOTE not in value and (block_code(value) is not None or kind in _KINDS) and not _is_parameter(value):
-        return {"type": kind, NOTE: [note_of(str(kind), dict(value))]}
-    left: dict[Any, Any] = {}
-    notes: list[dict[str, Any]] = []
-    changed = False
-    for key, each in value.items():
-        if _goes(key, each):
-            notes.append(note_of(str(key), each))
-            continue
-        kept = each if _is_call(key, each, value) else redacted_value(each, secrets, str(key))
-        changed = changed or kept is not each
-        left[key] = kept
-    if notes:
-        left[NOTE] = [*left.get(NOTE, ()), *notes]
-    return left if notes or changed else value
-
-
-def _is_parameter(value: Mapping[str, Any]) -> bool:
-    """Whether a dict that calls itself reasoning is a block with nothing in it."""
-    return all(key in _PLAIN or each in (None, "", []) for key, each in value.items())
-
-
-def _goes(key: Any, value: Any) -> bool:
-    if key not in _FIELDS or value is None:
-        return False
-    if isinstance(value, str | list | tuple | bytes | bytearray):
-        return len(value) > 0
-    return isinstance(value, Mapping) and len(value) > 0 and key in _SEALED
-
-
-def _is_call(key: Any, value: Any, holder: Mapping[str, Any]) -> bool:
-    """Whether a value is what a tool is called with, or what it gave: visible, whatever it is named."""
-    return key in _ARGUMENTS and "name" in holder and not isinstance(value, list)
+            yield from texts_in(each, key)

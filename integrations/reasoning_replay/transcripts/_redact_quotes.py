@@ -1,0 +1,100 @@
+"""Reasoning quoted inside other texts: raw requests and replies, errors, tracebacks.
+
+A text that holds as much as SPAN characters of a secret in a row loses everything up to the quotation marks around
+them. Found are quotations as they are, escaped as JSON or Python writes a string, and inside base64; whole, cut short,
+or from the middle. Time and memory grow with the texts, not with the secrets times the texts: a history of 10,000
+messages is searched for all of its own reasoning.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Iterable, Iterator
+
+SAID = "[redacted]"
+"""Stands where a text quoted reasoning."""
+SPAN = 24
+"""Characters in a row that make a quotation: a shorter run is a turn of phrase."""
+LEAST = 8
+"""Characters of a secret that is looked for at all; one shorter than a span is looked for whole."""
+_STEP = SPAN // 2
+_MOST_SHORT = 2000
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
+_QUOTES = "\"'`\n"
+
+
+class Secrets:
+    """Texts to be looked for. Shows none of them."""
+
+    __slots__ = ("_grams", "_short")
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        whole = {form for text in set(texts) if len(text) >= LEAST for form in _written(text)}
+        self._grams = frozenset(gram for text in whole if len(text) >= SPAN for gram in _grams(text))
+        short = sorted({text for text in whole if len(text) < SPAN}, key=len, reverse=True)[:_MOST_SHORT]
+        self._short = re.compile("|".join(map(re.escape, short))) if short else None
+
+    def __repr__(self) -> str:
+        return "<secrets>"
+
+    def __bool__(self) -> bool:
+        return len(self._grams) > 0 or self._short is not None
+
+    def without(self, text: str) -> str:
+        """The text with every quotation taken out; the very same text where there is none."""
+        if len(text) < LEAST or not self:
+            return text
+        left = text if self._short is None else self._short.sub(SAID, text)
+        left = self._without_spans(left)
+        return _BASE64.sub(lambda found: SAID if self._within(found[0]) else found[0], left)
+
+    def _without_spans(self, text: str) -> str:
+        at = self._found(text, 0)
+        if at is None:
+            return text
+        left: list[str] = []
+        start = 0
+        while at is not None:
+            begin = max(start, *(text.rfind(quote, 0, at) + 1 for quote in _QUOTES))
+            end = min((found for quote in _QUOTES if (found := text.find(quote, at + SPAN)) >= 0), default=len(text))
+            left += [text[start:begin], SAID]
+            start = end
+            at = self._found(text, end)
+        return "".join([*left, text[start:]])
+
+    def _found(self, text: str, start: int) -> int | None:
+        """The place of the next quotation."""
+        grams = self._grams
+        if not grams:
+            return None
+        return next((at for at in range(start, len(text) - SPAN + 1) if text[at : at + SPAN] in grams), None)
+
+    def _within(self, run: str) -> bool:
+        """Whether a run of base64 holds a secret."""
+        bare = run.rstrip("=").translate(_ALPHABET)
+        try:
+            told = base64.b64decode(bare + "=" * (-len(bare) % 4)).decode("utf-8", "replace")
+        except (binascii.Error, ValueError):
+            return False
+        return self._found(told, 0) is not None or (self._short is not None and self._short.search(told) is not None)
+
+
+_ALPHABET = str.maketrans("-_", "+/")
+
+
+def _written(text: str) -> Iterator[str]:
+    """A text as it stands in others: as it is, and as JSON and Python escape it."""
+    yield text
+    for quoted in (json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1], repr(text)[1:-1]):
+        if quoted != text:
+            yield quoted
+
+
+def _grams(text: str) -> Iterator[str]:
+    """Spans so close to each other that any quotation of a span and a half holds one; the last one too."""
+    for at in range(0, len(text) - SPAN + 1, _STEP):
+        yield text[at : at + SPAN]
+    yield text[-SPAN:]
