@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 try:
@@ -22,24 +23,31 @@ from ._wrap import with_reasoning_replay
 if TYPE_CHECKING:
     from ._middleware import ReasoningReplayMiddleware
     from ._summarization import ReplaySummarizationMiddleware
+    from ._trim_counter import token_counter_of
+    from ._trim_messages import trim_messages
 
 __all__ = [
     "ReasoningReplayMiddleware",
     "ReplaySummarizationMiddleware",
     "ReplayTransformer",
     "report_of",
+    "token_counter_of",
+    "trim_messages",
     "with_reasoning_replay",
 ]
 
 
+_LATER = {
+    "ReasoningReplayMiddleware": "_middleware",
+    "ReplaySummarizationMiddleware": "_summarization",
+    "token_counter_of": "_trim_counter",
+    "trim_messages": "_trim_messages",
+}
+"""Name → its module. The middlewares need `langchain`, all else `langchain-core` alone; what cuts is seldom needed."""
+
+
 def __getattr__(name: str) -> Any:
-    """The middlewares are made when they are asked for: they need `langchain`, the rest `langchain-core` alone."""
-    if name == "ReasoningReplayMiddleware":
-        from ._middleware import ReasoningReplayMiddleware
-
-        return ReasoningReplayMiddleware
-    if name == "ReplaySummarizationMiddleware":
-        from ._summarization import ReplaySummarizationMiddleware
-
-        return ReplaySummarizationMiddleware
+    """What is loaded when it is asked for."""
+    if name in _LATER:
+        return getattr(import_module(f".{_LATER[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,6 +15,8 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any, Literal, NamedTuple
 
+from langchain_core.runnables.base import RunnableBindingBase
+
 from .._origin import Dialect
 
 Hooks = Literal[
@@ -246,6 +248,15 @@ def row_of(kind: Any) -> Row:
 def _row(kind: type) -> Row:
     named = (f"{base.__module__.partition('.')[0]}.{base.__name__}" for base in kind.__mro__)
     return next((_BY_NAME[name] for name in named if name in _BY_NAME), OTHER)
+
+
+def model_in(given: Any) -> tuple[Any, dict[str, Any]]:
+    """What bindings hold at last, and the parameters that they add to its calls: the outer one wins."""
+    kwargs: dict[str, Any] = {}
+    while isinstance(given, RunnableBindingBase):
+        kwargs = {**given.kwargs, **kwargs}
+        given = given.bound
+    return given, kwargs
 
 
 def target_of(model: Any, kwargs: Mapping[str, Any], *, asynchronous: bool = False) -> Target:

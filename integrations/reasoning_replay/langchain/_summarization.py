@@ -22,8 +22,8 @@ from .._faults import fail_closed
 from .._known import Known
 from .._policy import Policy
 from ..forms._inline import inline_in
-from ..transcripts import segments
 from ..transcripts._bound import without_bound
+from ..transcripts._trim_pieces import cuts_of
 from ._messages import FAULTS
 from ._settings import checked
 from ._summary_projection import Summariser, projected
@@ -80,7 +80,7 @@ class ReplaySummarizationMiddleware(SummarizationMiddleware):
     def __init__(self, model: Any, *, policy: Policy | None = None, known: Known | None = None, **more: Any) -> None:
         settings = checked(policy, known)
         super().__init__(model, **more)
-        self.policy, self.known = settings
+        self.policy, self.known = settings.policy, settings.known
         writer = self._summary_chat_model if self.summarizer is None else None
         self._summariser = Summariser.of(writer, settings)
 
@@ -116,18 +116,15 @@ class ReplaySummarizationMiddleware(SummarizationMiddleware):
 
 
 def _between_turns(messages: list[Any], cutoff: int, policy: Policy | None) -> int:
-    """Where a turn begins, at the cutoff or after it, but not behind the start of the running turn. 0: nowhere.
+    """Where a turn begins, at the cutoff or after it, but not behind the start of the running one. 0: nowhere.
 
     0 too where all before it is an earlier summary: it would be summarised again at every step of a long turn.
     """
     if cutoff <= 0:
         return 0
-    turns = [segment for segment in segments(messages, form="langchain", policy=policy) if segment.kind != "head"]
-    if not turns:
-        return 0
-    place = min([turn.start for turn in turns if turn.start >= cutoff] or [turns[-1].start])
-    place = min(place, turns[-1].start)
-    news = (message for message in messages[turns[0].start : place] if not _is_summary(message))
+    places = cuts_of(messages, form="langchain", policy=policy)
+    place = next((place for place in places if place >= cutoff), places[-1])
+    news = (message for message in messages[places[0] : place] if not _is_summary(message))
     return place if any(True for _ in news) else 0
 
 

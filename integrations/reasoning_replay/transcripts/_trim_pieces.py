@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 from .._engine import demands, scope_start
 from .._history import History, StartsTurn
+from .._policy import Policy
 from .._rules import Rule
-from ..forms import Form
+from ..forms import Form, form_of
 from ._bound import IsBound, given_as, without_reasoning
 from ._segments import Segment, cut_up
 
@@ -79,6 +80,13 @@ def pieces_of(
     wanted = rule.missing is not None or any(shape.calls_tools for shape in history.rows[cuts[-1] :])
     last = () if wanted else tuple(run for run in free if run.start >= border)
     return Pieces(messages, rows, form, history, cuts, tuple(run for run in free if run.stop <= border), last, bound)
+
+
+def cuts_of(messages: Any, *, form: str, policy: Policy | None = None) -> tuple[int, ...]:
+    """Where what is kept of a history may begin, as `Pieces.cuts`: for doors that cut without a host."""
+    shape, starts_turn = form_of(form), None if policy is None else policy.starts_turn
+    rows = shape.rows(messages)
+    return _cuts(rows, shape, shape.view(rows, starts_turn), cut_up(rows, shape, starts_turn))
 
 
 def _cuts(rows: Sequence[Mapping[str, Any]], form: Form, history: History, found: list[Segment]) -> tuple[int, ...]:
