@@ -18,7 +18,6 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, Huma
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.prompt_values import PromptValue
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableGenerator
-from langchain_core.runnables.base import RunnableBindingBase
 
 from .._faults import fail_closed
 from .._known import Known, first_time
@@ -26,7 +25,7 @@ from .._origin import Dialect, Origin
 from .._policy import Policy
 from ..forms._carriers import STRINGS
 from ..forms._langchain_blocks import WIRE
-from ._classes import Target, request_of, row_of, target_of
+from ._classes import Target, model_in, request_of, row_of, target_of
 from ._messages import NOTES, author_of, is_marked, mark_reply, origin_of, plan_messages, strip_message
 from ._model import is_wrapped
 from ._settings import checked
@@ -108,7 +107,7 @@ class ReplayTransformer(Runnable[Any, Any]):
         known: Known | None = None,
     ) -> None:
         self.name = type(self).__name__
-        self._policy, self._known = checked(policy, known)
+        self._policy, self._known, _ = checked(policy, known)
         self._waiting: deque[tuple[int, str, int]] = deque(maxlen=WAITING)
         self._captured = False
         self._passes = is_wrapped(model_or_host)
@@ -273,12 +272,8 @@ class _Marks:
 
 
 def _bare_model(given: Any) -> tuple[BaseChatModel, dict[str, Any]]:
-    """The chat model, and the parameters that bindings add to its calls: the outer one wins."""
-    kwargs: dict[str, Any] = {}
-    model = given
-    while isinstance(model, RunnableBindingBase):
-        kwargs = {**model.kwargs, **kwargs}
-        model = model.bound
+    """The chat model, and the parameters that bindings add to its calls."""
+    model, kwargs = model_in(given)
     if not isinstance(model, BaseChatModel):
         raise TypeError(_several(given))
     return model, kwargs
