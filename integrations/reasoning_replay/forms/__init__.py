@@ -194,7 +194,7 @@ def listed(messages: object) -> list[Mapping[str, Any]]:
 
 
 def unmarked(holder: Mapping[str, Any]) -> dict[str, Any]:
-    """A block or an item without a mark that came with a reply: that is somebody else's word."""
+    """A message, block or item without a mark that came with a reply: that is somebody else's word."""
     fields = holder.get(PSF)
     if not isinstance(fields, Mapping) or MARK not in fields:
         return dict(holder)

@@ -24,6 +24,7 @@ from . import (
     plain,
     shape_value,
     stated_turn,
+    unmarked,
     wrong_type,
 )
 from ._carriers import (
@@ -325,15 +326,7 @@ def read(reply: Any, choice: int = 0) -> dict[str, Any]:
         found = as_mapping((as_mapping(choices[choice]) or {}).get("message"))
     if found is None or "role" not in found:
         raise HistoryError("reply: no assistant message in it; allowed: a chat completion, or its message")
-    return _unmarked(found)
-
-
-def _unmarked(message: Mapping[str, Any]) -> dict[str, Any]:
-    """Without a mark that came with the reply: that is somebody else's word."""
-    fields = message.get(PSF)
-    if not isinstance(fields, Mapping) or MARK not in fields:
-        return dict(message)
-    return {**message, PSF: {key: value for key, value in fields.items() if key != MARK}}
+    return unmarked(found)
 
 
 def mark(message: Mapping[str, Any], note: dict[str, Any]) -> dict[str, Any]:

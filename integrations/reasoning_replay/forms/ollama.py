@@ -14,7 +14,7 @@ from typing import Any
 from .._decision import Zone, decided
 from .._history import History, HistoryError, Message, Part, StartsTurn
 from .._origin import MARK, REDACTED, mark_id
-from . import PSF, TURN, Form, Messages, Turns, as_mapping, canonical, shape_value, stated_turn, wrong_type
+from . import PSF, TURN, Form, Messages, Turns, as_mapping, canonical, shape_value, stated_turn, unmarked, wrong_type
 from ._carriers import SEALED, STRINGS, part_of, under_mark
 from ._chat_recall import recall_by
 from ._inline import INLINE, inline_in
@@ -140,10 +140,7 @@ def read(reply: Any, choice: int = 0) -> dict[str, Any]:
         found = as_mapping(found["message"])
     if found is None or "role" not in found:
         raise HistoryError("reply: no message in it; allowed: a reply of /api/chat, or its message")
-    fields = found.get(PSF)
-    if not isinstance(fields, Mapping) or MARK not in fields:
-        return dict(found)
-    return {**found, PSF: {key: value for key, value in fields.items() if key != MARK}}
+    return unmarked(found)
 
 
 def mark(message: Mapping[str, Any], note: dict[str, Any]) -> dict[str, Any]:
