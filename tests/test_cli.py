@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -18,7 +19,9 @@ import pytest
 
 pytest.importorskip("rich")
 
+import reasoning_replay
 from reasoning_replay import _cli
+from reasoning_replay._cli._print import spells_out
 from reasoning_replay._demo import CHAPTERS
 from reasoning_replay._demo._stage import Chapter, Half, Stage, Step, World, close, play, run
 
@@ -38,24 +41,44 @@ def test_help_of_a_command_has_an_example_that_the_parser_takes(name, capsys):
     with pytest.raises(SystemExit) as stop:
         _cli.main([name, "--help"])
     assert 0 == stop.value.code
-    text = " ".join(capsys.readouterr().out.split())
     example = _cli.COMMANDS[name].example
-    assert f"example: {example}" in text
+    assert f"\nexample: {example}\n" in capsys.readouterr().out, "in one line, to be copied"
     assert name == _cli.parser().parse_args(shlex.split(example)[1:]).command
 
 
 @pytest.mark.parametrize(
-    "argv", [[], ["explian"], ["explain"], ["explain", "x.json"], ["check"], ["probe"], ["hosts", "--modle", "x"]]
-)
-def test_a_command_line_that_cannot_be_read_is_one_line_with_the_usage_and_exit_status_2(argv, capsys):
+    ("line", "text"),
+    [
+        ("", ": missing: COMMAND; usage: reasoning-replay [-h] [--version] COMMAND ..."),
+        ("explian", ": no command 'explian'; did you mean 'explain'? there are: demo, explain, hosts, check, probe"),
+        ("explain", " explain: missing: FILE, --to; usage: reasoning-replay explain FILE --to HOST [options]"),
+        ("explain x.json", " explain: missing: --to; usage: reasoning-replay explain FILE --to HOST [options]"),
+        ("explain x.json --to groq --entry two", " explain: argument --entry: 'two': must be a whole number, counted from 1"),
+        ("explain x.json --to groq --entry 0", " explain: argument --entry: '0': must be a whole number, counted from 1"),
+        ("check", " check: missing: CONFIG; usage: reasoning-replay check CONFIG [--json]"),
+        ("check a.yaml b.yaml", " check: 'b.yaml' is one argument too many"),
+        ("probe", " probe: missing: --base-url, --model; usage: reasoning-replay probe --base-url URL --model M [options]"),
+        ("probe --base-url http://x --model m --timeout nan", " probe: argument --timeout: 'nan': must be a number of seconds above 0, at most 86400"),
+        ("hosts --modle x", " hosts: no option '--modle'; did you mean '--model'?"),
+        ("hosts --frob=3", " hosts: no option '--frob'"),
+    ],
+)  # fmt: skip
+def test_a_command_line_that_cannot_be_read_is_one_short_line_with_the_fix_and_exit_status_2(line, text, capsys):
     with pytest.raises(SystemExit) as stop:
-        _cli.main(argv)
+        _cli.main(shlex.split(line))
     assert 2 == stop.value.code
     said = capsys.readouterr()
     assert "" == said.out
-    (line,) = said.err.splitlines()
-    assert "usage: reasoning-replay" in line
-    assert line.endswith("--help")
+    room = f" {line.split()[0]}" if text.startswith(" ") else ""
+    assert f"reasoning-replay{text}; see reasoning-replay{room} --help\n" == said.err
+    assert len(said.err) < 180
+
+
+def test_it_tells_its_version(capsys):
+    with pytest.raises(SystemExit) as stop:
+        _cli.main(["--version"])
+    assert 0 == stop.value.code
+    assert f"reasoning-replay {reasoning_replay.__version__}\n" == capsys.readouterr().out
 
 
 @pytest.mark.parametrize("argv", [["hosts"], ["hosts", "deepseek"], ["explain", "FILE", "--to", "groq", "--diff"]])
@@ -78,6 +101,79 @@ def test_colour_is_for_a_terminal_that_wants_it(argv, monkeypatch, tmp_path, cap
     monkeypatch.setitem(sys.modules, "rich.console", None)
     _cli.main(argv)
     assert plain == capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["explain", "hosts", "check"])
+def test_the_example_of_the_help_runs_as_printed_where_its_file_is(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("history.json").write_text('[{"role": "user", "content": "Hi"}]')
+    Path("config.yaml").write_text("model_list: [{model_name: a, litellm_params: {model: deepseek/deepseek-v4-pro}}]")
+    assert _cli.main(shlex.split(_cli.COMMANDS[name].example)[1:]) in {0, 1}
+    assert "" == capsys.readouterr().err
+
+
+def test_letters_that_the_output_has_not_are_spelled_out():
+    raw = io.BytesIO()
+    out = io.TextIOWrapper(raw, encoding="cp1252")
+    spells_out(out)
+    print("leaks 2 → 0, naïve, 日", file=out, flush=True)
+    assert "leaks 2 -> 0, naïve, \\u65e5\n".encode("cp1252") == raw.getvalue().replace(b"\r", b"")
+
+
+def test_a_console_of_another_encoding_gets_every_command(tmp_path):
+    (tmp_path / "a.json").write_text('{"model": "日", "messages": [{"role": "user", "content": "→"}]}')
+    run = subprocess.run(
+        [sys.executable, "-m", "reasoning_replay", "explain", "a.json", "--to", "deepseek"],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+    )
+    assert (0, b"") == (run.returncode, run.stderr)
+    assert b"(chat, model \\u65e5)" in run.stdout
+
+
+def test_what_a_file_holds_does_not_steer_the_terminal(tmp_path, capsys):
+    file = tmp_path / "a.json"
+    messages = [{"role": "user", "content": "Hi"}, {"role": "\x1b[31m", "content": "so"}]
+    file.write_text(json.dumps({"model": "\x1b[31mred\u202e", "messages": messages[:1]}))
+    assert 0 == _cli.main(["explain", str(file), "--to", "groq"])
+    assert r"model \x1b[31mred\u202e)" in capsys.readouterr().out
+    file.write_text(json.dumps(messages))
+    assert 2 == _cli.main(["explain", str(file), "--to", "groq\x1b[31m"])
+    assert "\x1b" not in capsys.readouterr().err
+
+
+def test_a_narrow_terminal_gets_a_table_row_by_row(monkeypatch, tmp_path, capsys):
+    file = tmp_path / "file.json"
+    file.write_text(json.dumps([{"role": "assistant", "content": "so", "reasoning_content": "it is"}]))
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    for columns, row in (("40", "message 0; sent as 0; role assistant; action drop;"), ("100", "0 0 assistant drop")):
+        monkeypatch.setenv("COLUMNS", columns)
+        _cli.main(["explain", str(file), "--to", "groq"])
+        lines = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out).splitlines()
+        assert row in " ".join(" ".join(lines).split())
+        assert max(map(len, lines)) <= int(columns)
+
+
+def test_output_that_cannot_be_written_is_one_line_and_closed_streams_are_nowhere():
+    command = f"{shlex.quote(sys.executable)} -m reasoning_replay hosts"
+    if os.path.exists("/dev/full"):  # noqa: PTH110 -- a device
+        run = subprocess.run(f"{command} >/dev/full", shell=True, capture_output=True, text=True, check=False)
+        said = "reasoning-replay hosts: No space left on device; write the output to another place\n"
+        assert (2, said) == (run.returncode, run.stderr)
+    run = subprocess.run(f"{command} >&- 2>&- <&-", shell=True, capture_output=True, text=True, check=False)
+    assert (0, "") == (run.returncode, run.stdout + run.stderr)
+
+
+def test_what_is_nested_too_deeply_is_one_line(tmp_path, capsys):
+    file = tmp_path / "file.json"
+    file.write_text("[" * 100_000)
+    assert 2 == _cli.main(["explain", str(file), "--to", "groq"])
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "nested too deeply" in line
 
 
 def test_a_reader_that_has_gone_is_no_word_to_anybody():

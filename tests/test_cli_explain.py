@@ -458,3 +458,29 @@ def test_of_a_host_that_no_file_describes_the_verdict_says_so(tmp_path, capsys):
     assert verdict["sentence"].startswith("accepted, as far as the cautious rule for unknown hosts knows: no file")
     _, verdict = explain(tmp_path, capsys, history, "--to", "deepseek")
     assert verdict["unsure"] is None
+
+
+def test_of_a_long_history_the_newest_rows_are_shown_and_all_where_they_are_asked_for(tmp_path, capsys):
+    file = tmp_path / "long.json"
+    file.write_text(json.dumps([{"role": "assistant", "content": "so", "reasoning_content": "it is"}] * 1000))
+    argv = ["explain", str(file), "--to", "groq", "--diff"]
+    _cli.main(argv)
+    short = capsys.readouterr().out
+    assert 2 == short.count("the newest 200 of 1000 rows; --all shows all\n")
+    assert short.count("forbidden") == 200 + 2
+    assert "drop 1000" in short
+    _cli.main([*argv, "--all"])
+    whole = capsys.readouterr().out
+    assert "newest" not in whole
+    assert whole.count("forbidden") == 1000 + 2
+
+
+def test_who_wrote_it_is_asked_in_the_words_of_the_command_line(tmp_path, capsys):
+    file = tmp_path / "file.json"
+    file.write_text(json.dumps([{"role": "assistant", "content": "so", "reasoning_content": "it is"}]))
+    _cli.main(["explain", str(file), "--to", "moonshot", "--model", "kimi-k2.6"])
+    said = capsys.readouterr().out
+    assert (
+        "unknown_origin: Nothing says which host wrote it; --from-origin HOST does, for all that has no mark." in said
+    )
+    assert "adopt(" not in said

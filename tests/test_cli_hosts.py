@@ -9,8 +9,9 @@ import pytest
 
 from reasoning_replay import _cli, rule_for
 from reasoning_replay._cli._hosts import BOUND, DEMANDS, SCOPES, SEALS, WINDOWS, lines_of
+from reasoning_replay._cli._target import VENDORS
 from reasoning_replay._host import Bound, Requirement, Scope, Signature, Window
-from reasoning_replay.hosts import builtin
+from reasoning_replay.hosts import all_hosts, builtin
 
 
 def said(capsys, *options):
@@ -66,14 +67,14 @@ deepseek: api.deepseek.com
 chat, deepseek-v4-pro (by every model), thinking off
   window    none: no earlier reasoning goes back
   field     comes in reasoning_content
-  required  not looked at
+  sent back not looked at
   foreign   left out
   source    deepseek_v4pro_kit probe 2 (2026-05-09); openclaw 2026.9.6 (2026-09-24, observed)
 
 chat, deepseek-v4-pro (by every model)
   window    all_if_tools: every turn's goes back where the request has tools, else the running turn's
   field     comes in reasoning_content, goes back in reasoning_content
-  required  demanded: the host refuses any message of the assistant without it
+  sent back demanded: the host refuses any message of the assistant without it
   foreign   left out; '' stands in its place on any message of the assistant
   source    https://api-docs.deepseek.com/guides/thinking_mode; deepseek-recipe 0.2.0 (Reject) (2026-11-30, documented)
 """
@@ -105,3 +106,23 @@ def test_what_was_asked_wrongly_is_one_line_and_exit_status_2(options, text, cap
     assert 2 == _cli.main(["hosts", *options])
     (line,) = capsys.readouterr().err.splitlines()
     assert text in line
+
+
+def test_the_list_names_those_too_of_which_only_the_key_is_known(capsys):
+    short = said(capsys)
+    assert "302ai" not in short
+    assert f"--all lists {len(all_hosts()) - len(builtin())} more" in short
+    whole = said(capsys, "--all")
+    assert [host.id for host in all_hosts()] == [line.split()[0] for line in whole.splitlines()[1:-2]]
+    assert len(all_hosts()) == len(json.loads(said(capsys, "--all", "--json"))["hosts"])
+
+
+@pytest.mark.parametrize(("name", "ids"), [("grok", "'xai' or 'groq'"), ("Qwen", "'dashscope'"), ("groc", "'groq'")])
+def test_the_name_of_models_finds_their_vendor(name, ids, capsys):
+    assert 2 == _cli.main(["hosts", name])
+    assert f"no id of a host; did you mean {ids}? give a URL" in capsys.readouterr().err
+
+
+def test_every_vendor_that_is_proposed_has_a_file():
+    assert set(VENDORS.values()) <= {host.id for host in builtin()}
+    assert set(VENDORS).isdisjoint(host.id for host in builtin())

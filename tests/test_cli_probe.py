@@ -6,6 +6,7 @@ EXPECTED is written by hand from the evidence of each host, not from what the pr
 from __future__ import annotations
 
 import json
+import socket
 import sys
 import threading
 from contextlib import contextmanager
@@ -391,10 +392,20 @@ def test_a_refusal_that_repeats_the_model_s_thoughts_is_not_quoted(capsys):
     ("answer", "text"),
     [
         (lambda *_: (200, {}, {"choices": [{"message": {"role": "assistant", "content": "So."}}]}), "the model called no tool"),
-        (lambda *_: (200, {}, {"answer": "So."}), "a reply is not in this dialect; give the host's own with --dialect"),
-        (lambda *_: (200, {}, b"<html>"), "a reply is not in this dialect"),
+        (lambda *_: (200, {}, {"answer": "So."}), "a reply is not in the dialect 'chat'; is the base URL right? else give --dialect"),
+        (lambda *_: (200, {}, b"<html>"), "a reply is not in the dialect 'chat'; is the base URL right?"),
         (lambda *_: (404, {}, {"error": {"message": "no such model"}}), "the host refuses a first question: HTTP 404 no such model"),
-        (lambda *_: (429, {}, {}), "HTTP 429, which says nothing of the request; try again later"),
+        (lambda *_: (404, {}, b"<html>"), "HTTP 404 (no word that can be read; is the base URL right? asked: http://127.0.0.1:"),
+        (lambda *_: (405, {}, b"<html>"), "HTTP 405: nothing takes a POST there; is the base URL right?"),
+        (lambda *_: (402, {}, {}), "HTTP 402: the host wants to be paid first"),
+        (lambda *_: (429, {}, {}), "HTTP 429: too many requests for this key; try again later"),
+        (lambda *_: (429, {"retry-after": "3600"}, {}), "call 1: HTTP 429: too many requests for this key"),
+        (lambda *_: (500, {}, b"<html>"), "HTTP 500: it says nothing of the request; try again later"),
+        (lambda *_: (200, {"content-type": "text/event-stream"}, b"data: {}"), "a stream, which was not asked for"),
+        (lambda *_: (200, {}, b" " * 4_000_001), "an answer of more than 4000000 bytes"),
+        (lambda *_: (200, {}, b"[" * 100_000), "is nested too deeply"),
+        (lambda *_: (308, {"location": "https://api.example/v1?key=SECRET"}, {}), "the host sends elsewhere (https://api.example);"),
+        (lambda *_: (308, {"location": "https://me:SECRET@api.example/"}, {}), "the host sends elsewhere;"),
     ],
 )  # fmt: skip
 def test_a_host_that_cannot_be_probed_is_one_line_and_exit_status_2(answer, text, capsys):
@@ -402,6 +413,65 @@ def test_a_host_that_cannot_be_probed_is_one_line_and_exit_status_2(answer, text
         assert 2 == at(url)
     (line,) = capsys.readouterr().err.splitlines()
     assert text in line
+    assert "SECRET" not in line
+
+
+def test_a_host_that_asks_to_wait_is_waited_for_a_few_times(capsys, monkeypatch):
+    waited = []
+    monkeypatch.setattr(_probe.time, "sleep", waited.append)
+
+    def busy(*calls):
+        def answer(server, headers, body):
+            return (429, {"retry-after": "7"}, {}) if len(server.seen) in calls else (200, {}, answer_of(body))
+
+        return answer
+
+    with odd(busy(1, 4)) as (_, url):
+        assert 0 == at(url)
+    assert [7.0, 7.0] == waited
+    assert ["HTTP 429: the host asks to wait 7 s"] * 2 == [
+        line.removeprefix("reasoning-replay probe: ") for line in capsys.readouterr().err.splitlines()
+    ]
+    with odd(busy(*range(99))) as (server, url):
+        assert 2 == at(url)
+    assert 4 == len(server.seen)
+
+
+def test_a_connection_that_is_dropped_is_one_line(capsys):
+    for raw in (b"", b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{", b"SSH-2.0\r\n"):
+        with socket.create_server(("127.0.0.1", 0)) as server:
+
+            def drops(server=server, raw=raw):
+                connection, _ = server.accept()
+                with connection:
+                    connection.recv(65536)
+                    connection.sendall(raw)
+
+            thread = threading.Thread(target=drops)
+            thread.start()
+            assert 2 == at(f"http://127.0.0.1:{server.getsockname()[1]}")
+            thread.join()
+        (line,) = capsys.readouterr().err.splitlines()
+        assert "call 1: no answer (" in line
+
+
+def test_a_few_letters_of_the_key_are_not_printed_either():
+    for shown in (KEY, KEY[:6], KEY[2:9], KEY[-4:], f"{KEY[:7]}...{KEY[-4:]}"):
+        text = _probe._scrubbed(f"Incorrect API key: {shown}.", KEY)
+        assert "Incorrect API key: ***" in text
+        assert not any(KEY[at : at + 6] in text for at in range(len(KEY) - 5))
+    assert "no key" == _probe._scrubbed("no key", "key-of-which-no-part-is-told")
+    assert "a *** b" == _probe._scrubbed("a short b", "short")
+
+
+def test_what_is_looser_is_said_to_be_no_change(strict_hosts, capsys):
+    host = strict_hosts("deepseek")
+    assert 0 == at(host.url, "--as", "deepseek", model="deepseek-v4-pro")
+    said = capsys.readouterr()
+    assert "" == said.err
+    (line,) = [line for line in said.out.splitlines() if line.startswith("# looser: ")]
+    assert line.endswith("gives it (all_assistant); that breaks nothing and is no change")
+    assert 'on = "all_assistant"' in said.out
 
 
 def test_nothing_is_sent_before_somebody_says_yes(monkeypatch, capsys):
@@ -433,7 +503,8 @@ BAD = [
     (["--api-key-env", "NO_SUCH_KEY"], "--api-key-env NO_SUCH_KEY: this variable is not set"),
     (["--api-key-env", "BAD_KEY"], "--api-key-env BAD_KEY: what it holds cannot be sent in a header"),
     (["--extra", "[1]"], "--extra: must be a JSON object of request parameters"),
-    (["--timeout", "0"], "--timeout: must be a number of seconds above 0"),
+    (["--base-url", "http://127.0.0.1:9/ü"], "--base-url: its path holds letters that no URL holds"),
+    (["--api-key-header", "api key:"], "--api-key-header 'api key:': no name of a header"),
 ]  # fmt: skip
 
 

@@ -2,8 +2,9 @@
 
 A command is a row of COMMANDS: its help, an example, its arguments, what it runs. It is imported when it runs, so that
 `--help` needs nothing but the core. A command gives an exit status: 0 as hoped, 1 not, 2 asked wrongly.
-Here alone is decided how a command ends: what was asked wrongly is one line that names the fix; Ctrl-C is 130 and a
-reader that has gone is 141 (as a shell counts a process that a signal ended), both without a word.
+Here alone is decided how a command ends: what was asked wrongly is one line that names the fix, output that cannot be
+written too; Ctrl-C is 130 and a reader that has gone is 141 (as a shell counts a process that a signal ended), both
+without a word. Letters that the output's encoding has not are spelled out (`_print.spells_out`).
 """
 
 from __future__ import annotations
@@ -13,8 +14,12 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import NamedTuple, NoReturn
+from importlib.metadata import version
+from textwrap import fill
+from typing import NamedTuple, TextIO
 
+from ._print import spells_out, visible
+from ._usage import Parser, seconds, whole
 from ._wrong import Wrong, in_one_line
 
 DEMO_NEEDS = "pip install 'reasoning-replay[demo]'"
@@ -26,17 +31,11 @@ class Command(NamedTuple):
     """One row of COMMANDS."""
 
     summary: str
+    usage: str
+    """What must be given, and that there is more."""
     example: str
     arguments: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], int]
-
-
-class _Parser(argparse.ArgumentParser):
-    """One that complains in one line."""
-
-    def error(self, message: str) -> NoReturn:
-        usage = in_one_line(self.format_usage())
-        self.exit(2, f"{self.prog}: {in_one_line(message)}; {usage}; see {self.prog} --help\n")
 
 
 def _demo_arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,18 +73,20 @@ def _explain_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--entry",
         metavar="N",
-        type=int,
+        type=whole,
         help="which request of a file with several, counted from 1; without it the last",
     )
     add("--json", action="store_true", help="print JSON: verdict, rule, report")
     add("--diff", action="store_true", help="also show the bytes of each message before and after")
+    add("--all", action="store_true", help="show every row of a long history; without it the newest 200")
 
 
 def _hosts_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("host", metavar="HOST", nargs="?", help="a URL, a host name, or an id; without it all ids are listed")
+    add("host", metavar="HOST", nargs="?", help="a URL, a host name, or an id; without it they are listed")
     add("--model", metavar="M", help="only the rules that can decide for this model")
     add("--dialect", metavar="D", help="only the rules for this dialect")
+    add("--all", action="store_true", help="list those too of which only the key of some models is known (models.dev)")
     add(
         "--rules", metavar="PATH", help="rule files of your own, asked first: a file (what `probe` prints), or a folder"
     )
@@ -110,7 +111,7 @@ def _probe_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--as", metavar="ID", dest="like", help="compare with this host's rules, where URL is a name of your own")
     add("--extra", metavar="JSON", help="parameters for every request, for example one that switches thinking on")
-    add("--timeout", metavar="SECONDS", type=float, default=120.0, help="of each call; 120 without it")
+    add("--timeout", metavar="SECONDS", type=seconds, default=120.0, help="of each call; 120 without it")
     add("--yes", action="store_true", help="do not ask before the requests are sent")
     add("--json", action="store_true", help="print JSON")
 
@@ -128,30 +129,35 @@ def _later(module: str) -> Callable[[argparse.Namespace], int]:
 COMMANDS = {
     "demo": Command(
         "tool loops of the real LiteLLM and LangChain against hosts on this machine, without and with the one line",
+        "[--plain]",
         "reasoning-replay demo",
         _demo_arguments,
         _demo,
     ),
     "explain": Command(
         "what a host would say to a history as it stands, and what is sent instead; sends nothing",
+        "FILE --to HOST [options]",
         "reasoning-replay explain history.json --to api.deepseek.com --model deepseek-v4-pro",
         _explain_arguments,
         _later("_explain"),
     ),
     "hosts": Command(
         "the rules of a host as a person reads them, with sources and dates; without a host the list",
+        "[HOST] [options]",
         "reasoning-replay hosts deepseek --model deepseek-v4-pro",
         _hosts_arguments,
         _later("_hosts"),
     ),
     "check": Command(
         "what becomes of reasoning at each model and each fallback of a LiteLLM proxy; 1 where something is missing",
+        "CONFIG [--json]",
         "reasoning-replay check config.yaml",
         _check_arguments,
         _later("_check"),
     ),
     "probe": Command(
         "ask a host with your own key which rules hold there, in at most 25 small requests; prints a rule file",
+        "--base-url URL --model M [options]",
         "reasoning-replay probe --base-url https://api.deepseek.com --model deepseek-v4-pro --api-key-env DEEPSEEK_KEY",
         _probe_arguments,
         _later("_probe"),
@@ -159,31 +165,76 @@ COMMANDS = {
 }
 
 
-def parser() -> argparse.ArgumentParser:
-    """Give the parser of the whole command line."""
-    top = _Parser(
+def _parsers() -> tuple[Parser, dict[str, Parser]]:
+    """The parser of the whole command line, and that of each command."""
+    top = Parser(
         prog="reasoning-replay",
         description="Send each model's earlier reasoning back to the host that wrote it, and to no other host.",
     )
-    rooms = top.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
+    top.add_argument("--version", action="version", version=f"%(prog)s {version('reasoning-replay')}")
+    rooms = top.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
+    made = {}
     for name, command in COMMANDS.items():
-        text = f"example: {command.example}"
-        command.arguments(rooms.add_parser(name, help=command.summary, description=command.summary, epilog=text))
-    return top
+        text, usage = f"example: {command.example}", f"%(prog)s {command.usage}"
+        made[name] = rooms.add_parser(
+            name,
+            help=command.summary,
+            description=fill(command.summary, 72),
+            epilog=text,
+            usage=usage,
+            formatter_class=argparse.RawDescriptionHelpFormatter,  # the example is to be copied
+        )
+        command.arguments(made[name])
+    return top, made
+
+
+def parser() -> Parser:
+    """Give the parser of the whole command line."""
+    return _parsers()[0]
+
+
+def _read(argv: Sequence[str] | None) -> argparse.Namespace:
+    top, rooms = _parsers()
+    return top.read(argv, rooms)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; give its exit status."""
-    arguments = parser().parse_args(argv)
+    name = "reasoning-replay"
+    _open_streams()
+    spells_out(sys.stdout, sys.stderr)
     try:
+        arguments = _read(argv)
+        name = f"{name} {arguments.command}"
         status = COMMANDS[arguments.command].run(arguments)
         sys.stdout.flush()
     except Wrong as wrong:
-        print(f"reasoning-replay {arguments.command}: {in_one_line(wrong)}", file=sys.stderr)
-        return 2
+        return _asked_wrongly(name, in_one_line(wrong))
+    except RecursionError:
+        return _asked_wrongly(name, "what it was given is nested too deeply to be read; give it without that message")
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the interpreter flushes once more at its end
+        _give_up(sys.stdout)
         return READER_GONE
+    except OSError as error:
+        _give_up(sys.stdout)
+        return _asked_wrongly(name, f"{error.strerror or type(error).__name__}; write the output to another place")
     return status
+
+
+def _asked_wrongly(name: str, text: str) -> int:
+    print(f"{name}: {visible(text)}", file=sys.stderr)
+    return 2
+
+
+def _give_up(stream: TextIO) -> None:
+    """Nothing more is written there: the interpreter flushes once more at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _open_streams() -> None:
+    """What a parent closed (`>&-`, a service) is nowhere."""
+    for stream in ("stdin", "stdout", "stderr"):
+        if getattr(sys, stream) is None:
+            setattr(sys, stream, open(os.devnull, "r" if stream == "stdin" else "w", encoding="utf-8"))  # noqa: SIM115, PTH123 -- to the end

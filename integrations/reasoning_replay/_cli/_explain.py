@@ -10,7 +10,7 @@ import base64
 import json
 import logging
 from argparse import Namespace
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .._known import Nothing
@@ -26,6 +26,11 @@ from ._print import Printer
 from ._target import Target, dialect_of, origin_of, rules_of, target_of
 from ._verdict import Case, Verdict, verdict_of
 from ._wrong import Wrong, as_wrong
+
+NEWEST = 200
+"""Rows that are shown of a long history; what a terminal's history holds, and more than anybody reads (a guess)."""
+SAID = {"unknown_origin": "Nothing says which host wrote it; --from-origin HOST does, for all that has no mark."}
+"""Reason → sentence, where the library's own speaks of Python."""
 
 STYLES = {"keep": "green", "restore": "green", "rename": "blue", "drop": "red"}
 """Action → colour, behind its name: never colour alone."""
@@ -111,7 +116,7 @@ def run(arguments: Namespace) -> int:
     if arguments.json:
         print(json.dumps(_as_json(done, diff=arguments.diff), indent=2))
     else:
-        _tell(done, diff=arguments.diff)
+        _tell(done, diff=arguments.diff, newest=None if arguments.all else NEWEST)
     return 0 if done.verdict.refused is None else 1
 
 
@@ -125,18 +130,19 @@ def rule_told(rule: Rule) -> str:
     )
 
 
-def _tell(done: Explained, *, diff: bool) -> None:
+def _tell(done: Explained, *, diff: bool, newest: int | None) -> None:
     out = Printer()
     report, rule = done.plan.report, done.plan.report.rule
     out.say(f"{done.found.what}, {len(done.found.messages)} in the form {done.found.form!r}")
     out.say(str(report).splitlines()[0], "bold")
     if report.rows:
-        rows = [_styled(cells(row), row.action) for row in report.rows]
+        rows = [_styled(cells(row), row.action) for row in _newest(out, report.rows, newest)]
         out.table(COLUMNS, rows, numbers=("message", "sent as", "bytes"))
         for reason in sorted({row.reason for row in report.rows}):
-            out.say(f"  {reason}: {sentence(reason)}")
+            out.say(f"  {reason}: {SAID.get(reason) or sentence(reason)}")
     if diff:
-        out.table(DIFF, [list(map(_shown, each.values())) for each in _diff(done)], numbers=DIFF)
+        sizes = _newest(out, list(_diff(done)), newest)
+        out.table(DIFF, [list(map(_shown, each.values())) for each in sizes], numbers=DIFF)
     verdict = done.verdict
     out.say(f"as it stands: {verdict.sentence}", "bold green" if verdict.refused is None else "bold red")
     if done.found.form == "langchain" and verdict.refused is None:
@@ -144,14 +150,19 @@ def _tell(done: Explained, *, diff: bool) -> None:
             "that holds where the class sends what stands in its messages: many a class leaves reasoning out by itself"
         )
     out.say(f"sent instead: {_instead(done)}")
-    if any(row.reason == "unknown_origin" for row in report.rows):
-        out.say("who wrote it? --from-origin HOST says so for all that has no mark")
     if rule is not None:
         out.say(f"rule: {rule_told(rule)}")
     if not done.target.described:
         out.say(
             f"no file describes {done.plan.origin.host}: this is the cautious rule for unknown hosts; --as ID names one"
         )
+
+
+def _newest(out: Printer, rows: Sequence[Any], most: int | None) -> Sequence[Any]:
+    if most is None or len(rows) <= most:
+        return rows
+    out.say(f"the newest {most} of {len(rows)} rows; --all shows all")
+    return rows[-most:]
 
 
 def _styled(texts: tuple[str, ...], action: str) -> list[tuple[str, str]]:

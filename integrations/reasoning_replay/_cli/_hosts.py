@@ -58,7 +58,7 @@ def run(arguments: Namespace) -> int:
     if arguments.host is None:
         if arguments.model is not None or arguments.dialect is not None:
             raise Wrong("--model and --dialect choose among one host's rules; give HOST too")
-        _list(as_json=arguments.json)
+        _list(as_json=arguments.json, everything=arguments.all)
         return 0
     if arguments.dialect is not None and arguments.dialect not in DIALECTS:
         hint = nearest(arguments.dialect, DIALECTS)
@@ -87,9 +87,10 @@ def _rules(host: Host, model: str | None, dialect: str | None) -> Iterator[Rule]
                 break
 
 
-def _list(*, as_json: bool) -> None:
-    hosts = builtin()
-    listed = len(all_hosts()) - len(hosts)
+def _list(*, as_json: bool, everything: bool) -> None:
+    hosts = all_hosts() if everything else builtin()
+    described = len(builtin())
+    listed = len(all_hosts()) - described
     if as_json:
         print(json.dumps({"hosts": [_row(host) for host in hosts], "listed": listed}, indent=2))
         return
@@ -100,7 +101,11 @@ def _list(*, as_json: bool) -> None:
         columns,
         [[row["id"], row["host"], *(", ".join(row[key]) for key in columns[2:4]), row["newest"]] for row in rows],
     )
-    out.say(f"{len(hosts)} hosts, and {listed} more of which only the key of some models is known (models.dev)")
+    known = "of which only the key of some models is known (models.dev)"
+    if everything:
+        out.say(f"{described} hosts, and behind them {listed} {known}")
+    else:
+        out.say(f"{described} hosts; --all lists {listed} more {known}")
     out.say("one host's rules: reasoning-replay hosts ID")
 
 
@@ -214,7 +219,7 @@ def lines_of(rule: Rule) -> Iterator[tuple[str, str]]:
         yield "", f"{switch.param} changes it: {', '.join(f'{value} -> {window}' for value, window in switch.values)}"
     yield "field", _field(rule)
     scope = SCOPES[rule.missing.on] if rule.missing is not None else ""
-    yield "required", DEMANDS[rule.requirement].format(scope=scope)
+    yield "sent back", DEMANDS[rule.requirement].format(scope=scope)
     yield "foreign", _foreign(rule)
     if (seals := "; ".join(_seals(rule))) != "":
         yield "sealed", seals

@@ -12,6 +12,7 @@ import json
 import os
 import re
 import sys
+import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ from typing import Any, NamedTuple
 
 from .._origin import DIALECTS, Origin, host_of, path_of
 from .._policy import Policy, nearest
-from .._rules import Choice, select
+from .._rules import Choice, Rule, select
 from ..hosts import all_hosts
 from ._print import plain_table
 from ._probe_calls import MOST_CALLS, Caller
@@ -29,6 +30,9 @@ from ._probe_verdict import Line, changed, entry, judged
 from ._target import Target, target_of
 from ._toml import host_text
 from ._wrong import Wrong, as_wrong, in_one_line
+
+SHORT = 12
+"""Letters of a key of which no part can be told from a word."""
 
 
 class Asked(NamedTuple):
@@ -52,10 +56,10 @@ def run(arguments: Namespace) -> int:
     """Probe one host."""
     asked = _asked(arguments)
     key = _key(arguments.api_key_env)
-    if not arguments.yes:
-        _confirm(asked, with_key=key is not None)
+    headers = _headers(asked.speech, key, arguments.api_key_header)
+    _confirm(asked, with_key=key is not None, asks=not arguments.yes)
     with _progress() as told:
-        caller = Caller(_headers(asked.speech, key, arguments.api_key_header), timeout=arguments.timeout, told=told)
+        caller = Caller(headers, timeout=arguments.timeout, told=told, paused=_paused)
         probe = Probe(
             caller, asked.speech, asked.speech.path(asked.base, asked.model), asked.model, asked.choice, asked.extra
         )
@@ -64,7 +68,9 @@ def run(arguments: Namespace) -> int:
         except Wrong as wrong:
             raise Wrong(_scrubbed(str(wrong), key)) from None
         except (KeyError, IndexError, TypeError, AttributeError):
-            raise Wrong("a reply is not in this dialect; give the host's own with --dialect") from None
+            raise Wrong(
+                f"a reply is not in the dialect {asked.dialect!r}; is the base URL right? else give --dialect"
+            ) from None
     facts.words = {fact: _scrubbed(text, key) for fact, text in facts.words.items()}
     return _tell(asked, facts, caller.made, as_json=arguments.json)
 
@@ -80,6 +86,8 @@ def _asked(arguments: Namespace) -> Asked:
         )
     with as_wrong("--base-url"):
         name = host_of(base)
+    if not (path_of(base) or "").isascii():
+        raise Wrong("--base-url: its path holds letters that no URL holds as they are; percent-encode them")
     if re.search(r"//[^/]*@", base):
         raise Wrong("--base-url: holds a name or a password; give the key with --api-key-env")
     target = target_of(base, "--base-url", like=arguments.like)
@@ -91,8 +99,6 @@ def _asked(arguments: Namespace) -> Asked:
     policy = Policy(aliases=target.aliases)
     origin = Origin(base, dialect=dialect, model=arguments.model)
     choice = select(all_hosts(), origin, request, policy=policy, used_tools=True, path=path_of(base))
-    if arguments.timeout <= 0:
-        raise Wrong("--timeout: must be a number of seconds above 0")
     return Asked(base, name, arguments.model, dialect, target, choice, extra)
 
 
@@ -120,28 +126,43 @@ def _key(variable: str | None) -> str | None:
 
 
 def _headers(speech: Speech, key: str | None, header: str | None) -> dict[str, str]:
+    if header is not None and not re.fullmatch(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", header):
+        raise Wrong(f"--api-key-header {header!r}: no name of a header; for example api-key")
     name, before = (header, "") if header is not None else speech.key
     return {**speech.headers, **({name: f"{before}{key}"} if key is not None else {})}
 
 
 def _scrubbed(text: str, key: str | None) -> str:
-    """A text without the key: whole, or the ends that a host shows of it."""
+    """A text without the key, and without what a host shows of it: its last letters, or six others in a row."""
     if key is None:
         return text
-    ends = {key, key[-4:], key[:8]} if len(key) >= 12 else {key}
-    for piece in sorted(ends, key=len, reverse=True):
-        text = text.replace(piece, "***")
-    return text
+    if len(key) < SHORT:
+        return text.replace(key, "***")
+    out, at = [], 0
+    while at < len(text):
+        size = next((n for n in range(min(len(key), len(text) - at), 5, -1) if text[at : at + n] in key), 0)
+        out.append("***" if size else text[at])
+        at += size or 1
+    return "".join(out).replace(key[-4:], "***")
 
 
-def _confirm(asked: Asked, *, with_key: bool) -> None:
-    """Asks before anything is sent."""
+def _paused(why: str, seconds: float) -> None:
+    print(f"reasoning-replay probe: {why}", file=sys.stderr)
+    time.sleep(seconds)
+
+
+def _confirm(asked: Asked, *, with_key: bool, asks: bool) -> None:
+    """Says what it costs before anything is sent, and asks; a script that has said yes is told nothing."""
+    if not asks and not sys.stderr.isatty():
+        return
     paid = "with your key; the host may charge for them" if with_key else "without a key"
     open_ = " The key would go unencrypted." if with_key and asked.base.lower().startswith("http://") else ""
     print(
         f"This sends at most {MOST_CALLS} small requests to {asked.name} for {asked.model}, {paid}.{open_}",
         file=sys.stderr,
     )
+    if not asks:
+        return
     if not sys.stdin.isatty():
         raise Wrong("nobody to ask at the terminal; add --yes")
     print("Go on? [y/N] ", end="", file=sys.stderr, flush=True)
@@ -177,7 +198,7 @@ def _tell(asked: Asked, facts: Facts, calls: int, *, as_json: bool) -> int:
     wrong = changed(lines)
     today = dt.datetime.now(tz=dt.UTC).date()
     file = entry(facts, asked.choice, name=asked.name, model=asked.model, today=today, described=described)
-    comment = "\n".join(_comment(asked, lines, wrong, calls, today))
+    comment = "\n".join(_comment(asked, lines, wrong, calls, today, file.rules[0]))
     text = host_text(file, comment=comment)
     if as_json:
         told = {
@@ -196,7 +217,9 @@ def _tell(asked: Asked, facts: Facts, calls: int, *, as_json: bool) -> int:
     return 1 if wrong else 0
 
 
-def _comment(asked: Asked, lines: list[Line], wrong: list[str], calls: int, today: dt.date) -> Iterator[str]:
+def _comment(
+    asked: Asked, lines: list[Line], wrong: list[str], calls: int, today: dt.date, rule: Rule
+) -> Iterator[str]:
     day = today.isoformat()
     yield f"reasoning-replay probe of {asked.name}, {asked.model}, dialect {asked.dialect}, {day}, {calls} calls"
     rows = [(line.words, line.seen, line.table, line.verdict) for line in lines]
@@ -205,6 +228,9 @@ def _comment(asked: Asked, lines: list[Line], wrong: list[str], calls: int, toda
         if line.said:
             yield in_one_line(f"{line.words}: {line.said}")
     yield from wrong
+    if any(line.verdict == "looser" for line in lines):
+        scope = f" ({rule.missing.on})" if rule.missing is not None else ""
+        yield f"looser: the host demands less than the table gives it{scope}; that breaks nothing and is no change"
     if not asked.target.described:
         yield "no file describes this host; behind the probed rule stands the cautious one for unknown hosts"
     yield 'for use: Policy(rules=load_hosts("this file"))'

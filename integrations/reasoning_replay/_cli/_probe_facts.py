@@ -137,7 +137,11 @@ class Probe:
             self._shape = shape
             answer = self._send(self._rows)
         if not answer.taken:
-            raise Wrong(f"the host refuses a first question: HTTP {first.status} {in_one_line(first.text)[:240]}")
+            said = (
+                in_one_line(first.text)[:240]
+                or f"(no word that can be read; is the base URL right? asked: {self._url})"
+            )
+            raise Wrong(f"the host refuses a first question: HTTP {first.status} {said}")
         return answer
 
     def _take(self, answer: Answer) -> bool:

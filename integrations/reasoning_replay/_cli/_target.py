@@ -6,6 +6,7 @@ chosen here. What the host speaks is its file's first dialect, unless the messag
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -18,6 +19,27 @@ from ._wrong import Wrong, as_wrong
 
 FREE = ("chat", "litellm", "langchain")
 """Forms that a framework writes for every dialect; any other is the dialect's own."""
+
+
+VENDORS = {
+    "claude": "anthropic",
+    "doubao": "volcengine",
+    "ernie": "qianfan",
+    "gemma": "gemini",
+    "glm": "zai",
+    "google": "gemini",
+    "gpt": "openai",
+    "grok": "xai",
+    "hunyuan": "tencent",
+    "kimi": "moonshot",
+    "magistral": "mistral",
+    "nova": "bedrock",
+    "qwen": "dashscope",
+    "sonar": "perplexity",
+    "step": "stepfun",
+    "zhipu": "zai",
+}
+"""The name of models, or another one of their vendor → the id of the vendor's file."""
 
 
 class Target(NamedTuple):
@@ -55,10 +77,19 @@ def target_of(given: str, option: str, *, like: str | None = None, rules: tuple[
     if not re.search(r"[.:\[/]", given) and name != "localhost":
         ids = [host.id for host in (*rules, *builtin())]
         raise Wrong(
-            f"{option} {given!r}: no id of a host; {nearest(given, ids)}give a URL, a host name with a dot or a port, "
+            f"{option} {given!r}: no id of a host; {_meant(given, ids)}give a URL, a host name with a dot or a port, "
             "or one of the ids that `reasoning-replay hosts` lists"
         )
     return Target(given, find_host(known, name), {})
+
+
+def _meant(given: str, ids: list[str]) -> str:
+    """`did you mean …? ` with the vendor of the models that are named so, and the id that looks so; or nothing."""
+    vendor = VENDORS.get(given.lower())
+    if vendor is None:
+        return nearest(given, ids)
+    looks = difflib.get_close_matches(given.lower(), ids, 1)
+    return f"did you mean {' or '.join(map(repr, dict.fromkeys([vendor, *looks])))}? "
 
 
 def _by_id(host: Host) -> Target:
