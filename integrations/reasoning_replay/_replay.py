@@ -59,9 +59,14 @@ def prepare(
     Args:
         messages: the history, marked by `capture` (or `adopt`); dicts, or SDK objects with `model_dump`.
         host: a URL, or `name[:port]`. A path matters only for hosts whose rules depend on it.
+        model: as the host names it. None: only rules for every model fit.
+        dialect: what the host speaks: `chat`, `anthropic`, `responses`, `gemini`, `bedrock`, `ollama`.
         form: how `messages` is written, where that is not the dialect's own form: `litellm`.
         request: the call's parameters (`tools`, `thinking`, `tool_choice`, `max_tokens` …).
+        policy: what you choose where the host's rule leaves a choice.
         hint: what the integration knows of the host when the URL is the caller's own.
+        upstream: the vendor behind a router, where the model's name does not say it.
+        account: the organization or cloud account, compared only where sealed parts are bound to it.
         known: where payloads were seen to come from; the process's own store when none is given.
 
     Raises:
@@ -353,6 +358,7 @@ def rule_for(
 
     Raises:
         OriginError: a host or dialect that cannot be read.
+        BadPolicy: a policy that names something that is not there.
     """
     _check(request, policy)
     target = Origin(host, dialect=dialect, model=model)

@@ -67,7 +67,13 @@ def _size(place: _Place, entry: _Entry | None) -> int:
 
 
 class MemoryStore(Store):
-    """A store for one process, and `known` for one. `ttl` counts from the last write."""
+    """A store for one process, and `known` for one. `ttl` counts from the last write.
+
+    `max_items` counts keys, `max_bytes` and `max_bytes_per_item` are bytes, `ttl` is seconds (None: no end).
+
+    Raises:
+        StoreError: impossible bounds.
+    """
 
     _clock: Callable[[], float] = staticmethod(time.monotonic)
 

@@ -151,6 +151,8 @@ return gone
 class RedisStore(Store):
     """A store in Redis 5 or newer. `url`: `redis://`, `rediss://` or `unix://`. `ttl` counts from the last write.
 
+    `max_items` counts keys, `max_bytes` and `max_bytes_per_item` are bytes, `ttl` is seconds (None: no end).
+
     `patience`: seconds that a call waits for it; None: within 50 ms the call goes on without.
 
     Raises:

@@ -44,6 +44,8 @@ T = TypeVar("T")
 class SQLiteStore(Store):
     """A store in a file that several processes of one machine may share. `ttl` counts from the last write.
 
+    `max_items` counts keys, `max_bytes` and `max_bytes_per_item` are bytes, `ttl` is seconds (None: no end).
+
     `patience`: seconds that a call waits for it; None: within 50 ms the call goes on without.
 
     Raises:
