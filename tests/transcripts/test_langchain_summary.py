@@ -454,7 +454,7 @@ def test_what_the_summariser_thinks_in_front_of_its_summary_is_not_told_to_other
 
 @pytest.mark.faulty("a step of ours fails")
 def test_where_the_history_cannot_be_cut_it_is_left_as_it_is(monkeypatch):
-    monkeypatch.setattr("reasoning_replay.langchain._summarization.cuts_of", lambda *args, **more: 1 / 0)
+    monkeypatch.setattr("reasoning_replay.langchain._trim_cut.cuts_of", lambda *args, **more: 1 / 0)
     assert cut(turns(1, 1, 1)) is None
 
 

@@ -8,6 +8,7 @@ When a summary is due, who writes it and with which words stays LangChain's. Nee
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -22,11 +23,10 @@ from .._faults import fail_closed
 from .._known import Known
 from .._policy import Policy
 from ..forms._inline import inline_in
-from ..transcripts._bound import without_bound
-from ..transcripts._trim_pieces import cuts_of
 from ._messages import FAULTS
 from ._settings import checked
 from ._summary_projection import Summariser, projected
+from ._trim_cut import Cutting
 
 SEAMS = ("before_model", "abefore_model", "_determine_cutoff_index", "_create_summary", "_acreate_summary")
 """Methods of LangChain's middleware that are overridden (langchain 1.5.2, 2026-11-30)."""
@@ -92,8 +92,9 @@ class ReplaySummarizationMiddleware(SummarizationMiddleware):
 
     def _determine_cutoff_index(self, messages: list[Any]) -> int:
         cutoff = super()._determine_cutoff_index(messages)
-        policy = self._summariser.settings.policy
-        return fail_closed(FAULTS, lambda: _between_turns(messages, cutoff, policy), lambda: 0)
+        settings = self._summariser.settings
+        places = partial(Cutting(settings.policy, settings.known).places, messages)
+        return fail_closed(FAULTS, lambda: _between_turns(messages, cutoff, places), lambda: 0)
 
     def _create_summary(self, messages_to_summarize: list[Any]) -> str:
         shown = projected(messages_to_summarize, self._summariser, asynchronous=False)
@@ -111,18 +112,18 @@ class ReplaySummarizationMiddleware(SummarizationMiddleware):
         kept = [message for message in update["messages"] if id(message) in before]
         new = [message for message in update["messages"] if id(message) not in before]
         settings = self._summariser.settings
-        may_stay = partial(without_bound, kept, form="langchain", policy=settings.policy, known=settings.known)
+        may_stay = partial(Cutting(settings.policy, settings.known).unbound, kept)
         return {**update, "messages": [*new, *fail_closed(FAULTS, may_stay, lambda: kept)]}
 
 
-def _between_turns(messages: list[Any], cutoff: int, policy: Policy | None) -> int:
+def _between_turns(messages: list[Any], cutoff: int, places_in: Callable[[], tuple[int, ...]]) -> int:
     """Where a turn begins, at the cutoff or after it, but not behind the start of the running one. 0: nowhere.
 
     0 too where all before it is an earlier summary: it would be summarised again at every step of a long turn.
     """
     if cutoff <= 0:
         return 0
-    places = cuts_of(messages, form="langchain", policy=policy)
+    places = places_in()
     place = next((place for place in places if place >= cutoff), places[-1])
     news = (message for message in messages[places[0] : place] if not _is_summary(message))
     return place if any(True for _ in news) else 0

@@ -18,11 +18,16 @@ from .._policy import Policy
 from ..transcripts import CannotTrim
 from ..transcripts._bound import without_bound
 from ..transcripts._trim_pieces import cuts_of
+from ._classes import ROWS
 
 Messages = list[BaseMessage]
 Size = Callable[[Messages], int]
 Kind = str | type[BaseMessage] | Sequence[str | type[BaseMessage]]
 """Types of messages, as `start_on` and `end_on` name them."""
+
+
+BINDS = next(row.hint for row in ROWS if row.dialect == "anthropic")
+"""What calls at a URL of the caller's own are planned with, in the one dialect whose models bind blocks to a prefix."""
 
 
 class Cutting(NamedTuple):
@@ -37,11 +42,13 @@ class Cutting(NamedTuple):
         return cuts_of(messages, form="langchain", policy=self.policy)
 
     def behind(self, messages: Messages, kept: int, start: int) -> Messages:
-        """The first messages and those from a place on, without the blocks that the gap has made worthless."""
-        if kept == start:
-            return messages
-        left = [*messages[:kept], *messages[start:]]
-        return without_bound(left, form="langchain", policy=self.policy, hint=self.hint, known=self.known)
+        """The first messages and those from a place on, as they may stand behind the gap."""
+        return messages if kept == start else self.unbound([*messages[:kept], *messages[start:]])
+
+    def unbound(self, messages: Messages) -> Messages:
+        """Messages before which something is gone, without the blocks that this has made worthless."""
+        hint = self.hint or BINDS
+        return without_bound(messages, form="langchain", policy=self.policy, hint=hint, known=self.known)
 
 
 def systems_in(messages: Messages) -> int:
