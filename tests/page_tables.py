@@ -80,21 +80,23 @@ def goes_back(host: Host) -> str:
     """The windows of the host's rules, each once; what holds with thinking off alone is left out."""
     said = {"refused" if rule.requirement == "forbidden" else rule.window for rule in host.rules if thinks(rule)}
     each = [SHORT[window] for window in SHORT if window in said]
-    return each[0] if len(each) == 1 else f"by model: {', '.join(each)}"
+    by = "by API and model" if len({rule.dialect for rule in host.rules}) > 1 else "by model"
+    return each[0] if len(each) == 1 else f"{by}: {', '.join(each)}"
 
 
 def required(host: Host) -> str:
+    """Of the API that the file describes first: which replies must have it, of which models."""
+    first = [rule for rule in host.rules if rule.dialect == host.rules[0].dialect and thinks(rule)]
     found: dict[str, list[str]] = {}
-    for rule in host.rules:
+    for rule in first:
         if rule.missing is not None and rule.requirement == "required":
             found.setdefault(SCOPES[rule.missing.on], []).extend(rule.models)
-    return "; ".join(f"{scope} ({few(globs)})" for scope, globs in found.items())
+    every = "all models" if len(first) == 1 else "most models"
+    return "; ".join(f"{scope} ({every if '*' in globs else few(globs)})" for scope, globs in found.items())
 
 
 def few(globs: Sequence[str]) -> str:
     each = list(dict.fromkeys(globs))
-    if "*" in each:
-        return "all models" if len(each) == 1 else "most models"
     return f"`{each[0]}`" + (f", {len(each) - 1} more" if len(each) > 1 else "")
 
 
