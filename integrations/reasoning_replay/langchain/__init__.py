@@ -22,6 +22,7 @@ from ._wrap import with_reasoning_replay
 
 if TYPE_CHECKING:
     from ._middleware import ReasoningReplayMiddleware
+    from ._redact import redact_traces, redacted
     from ._summarization import ReplaySummarizationMiddleware
     from ._trim_counter import token_counter_of
     from ._trim_messages import trim_messages
@@ -30,6 +31,8 @@ __all__ = [
     "ReasoningReplayMiddleware",
     "ReplaySummarizationMiddleware",
     "ReplayTransformer",
+    "redact_traces",
+    "redacted",
     "report_of",
     "token_counter_of",
     "trim_messages",
@@ -40,6 +43,8 @@ __all__ = [
 _LATER = {
     "ReasoningReplayMiddleware": "_middleware",
     "ReplaySummarizationMiddleware": "_summarization",
+    "redact_traces": "_redact",
+    "redacted": "_redact",
     "token_counter_of": "_trim_counter",
     "trim_messages": "_trim_messages",
 }

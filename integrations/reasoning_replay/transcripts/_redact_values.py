@@ -3,7 +3,7 @@
 For copies that people read (what `_redact` leaves beside a form's own carriers; logs and traces, where nobody says
 which form a value has). In place of each text stands a word with its bytes and its digest, so that what reads the log
 finds the structure that it knows. It takes out too much rather than too little, changes nothing in place, and what
-holds nothing comes back as the very same object. Marks become the word that `prepare` refuses: no copy is ever replayed.
+holds nothing comes back as the very same object. Marks become the word that `prepare` refuses: no copy is replayed.
 Must not see a framework: objects are read by what pydantic and dataclasses have.
 """
 
@@ -14,7 +14,8 @@ import copy
 import dataclasses
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from .._origin import MARK, REDACTED
@@ -67,10 +68,12 @@ def redacted_values(*values: Any) -> tuple[Any, ...]:
 class Cover:
     """Goes over values. Mutable: it holds what it has found, and shows none of it."""
 
-    __slots__ = ("found",)
+    __slots__ = ("_made", "found")
 
     def __init__(self) -> None:
         self.found: set[str] = set()
+        self._made: dict[int, tuple[Any, Any]] = {}
+        """By its id, a value that holds others, and what was made of it: each is looked at once, cycles too."""
 
     def __repr__(self) -> str:
         return f"<{len(self.found)} found>"
@@ -81,9 +84,15 @@ class Cover:
             return value
         if isinstance(value, str):
             return self._text(value, key)
+        if id(value) not in self._made:
+            self._made[id(value)] = value, value
+            self._made[id(value)] = value, self._within(value, key)
+        return self._made[id(value)][1]
+
+    def _within(self, value: Any, key: str) -> Any:
         if isinstance(value, Mapping):
             return self._mapping(value)
-        if is_object(value) and _is_hidden(vars(value)):
+        if _is_hidden(getattr(value, "__dict__", {})):
             return self._hidden(value)
         return each_within(value, lambda each, name: self.over(each, name or key), self._goes)
 
@@ -214,46 +223,68 @@ def each_within(value: Any, change: Any, field: Any) -> Any:
         return type(value)(*made) if hasattr(value, "_fields") else tuple(made)
     if isinstance(value, BaseException):
         return _error(value, change)
-    return _object(value, field or (lambda name, each: change(each, name))) if is_object(value) else value
-
-
-def is_object(value: Any) -> bool:
-    """Whether a value has fields that can be read: one of pydantic's, or a dataclass."""
-    found = hasattr(value, "__pydantic_fields_set__") or dataclasses.is_dataclass(value)
-    return found and not isinstance(value, type) and hasattr(value, "__dict__")
+    return _object(value, field or (lambda name, each: change(each, name)))
 
 
 _PLACES = ("__dict__", "__pydantic_extra__", "__pydantic_private__")
-"""Where an object of pydantic's keeps its values."""
+"""Where an object of pydantic's, or a dataclass, keeps its values."""
 
 
-def _object(value: Any, field: Any) -> Any:
-    """A copy of the object with other values in its fields; the very same object where none is another."""
-    kept: dict[str, dict[str, Any]] = {}
-    for place in _PLACES:
-        held = getattr(value, place, None)
-        if isinstance(held, dict):
-            left = remade(held, {name: field(name, each) for name, each in dict(held).items()})
-            if left is not held:
-                kept[place] = left
+def _object(value: Any, field: Callable[[str, Any], Any]) -> Any:
+    """A copy of the object with other values in its fields; the very same object where none is another.
+
+    Looked into are pydantic's objects, dataclasses and objects with slots (langgraph's `Command` and `Send`).
+    """
+    if isinstance(value, type) or type(value).__module__ in _NOT_LOOKED_INTO:
+        return value
+    kept: dict[str, Any] = {name: field(name, getattr(value, name)) for name in _slots(value)}
+    if hasattr(value, "__pydantic_fields_set__") or dataclasses.is_dataclass(value):
+        for place in _PLACES:
+            held = getattr(value, place, None)
+            if isinstance(held, dict):
+                kept[place] = remade(held, {name: field(name, each) for name, each in dict(held).items()})
+    kept = {name: left for name, left in kept.items() if left is not getattr(value, name)}
     if not kept:
         return value
     made = copy.copy(value)
-    for place, held in kept.items():
-        object.__setattr__(made, place, held)
+    for name, left in kept.items():
+        object.__setattr__(made, name, left)
     return made
 
 
-def _error(error: BaseException, change: Any) -> Any:
-    """A copy of an error without its history, its response and its request; the very same one if it quotes nothing."""
+_NOT_LOOKED_INTO = frozenset({"builtins", "datetime", "uuid", "decimal"})
+
+
+def _slots(value: Any) -> tuple[str, ...]:
+    """The names of an object's slots that hold something."""
+    names = _slots_of(type(value))  # type: ignore[arg-type]  # every class can be hashed
+    return tuple(name for name in names if hasattr(value, name))
+
+
+@lru_cache(maxsize=1024)
+def _slots_of(kind: Hashable) -> tuple[str, ...]:
+    slots = (vars(each).get("__slots__", ()) for each in getattr(kind, "__mro__", ()))
+    named = (name for each in slots for name in ((each,) if isinstance(each, str) else each))
+    return tuple(name for name in named if not name.startswith("_"))
+
+
+def _error(error: BaseException, change: Callable[[Any, str], Any]) -> Any:
+    """A copy of an error without its response and its request; the very same one if it quotes nothing.
+
+    The errors behind it count as its own: a traceback shows them.
+    """
     args = change(error.args, "")
+    behind = {name: change(getattr(error, name), "") for name in ("__cause__", "__context__")}
     held = {name: change(each, name) for name, each in vars(error).items()}
-    if args is error.args and all(held[name] is each for name, each in vars(error).items()):
+    same = all(each is getattr(error, name) for name, each in (behind | held).items())
+    if args is error.args and same:
         return error
     made: BaseException = type(error).__new__(type(error))
     made.args = args
     vars(made).update({name: each for name, each in held.items() if name not in ("response", "request", "body")})
-    return made
+    made.__cause__, made.__context__ = behind["__cause__"], behind["__context__"]
+    made.__suppress_context__ = error.__suppress_context__
+    return made.with_traceback(error.__traceback__)
 
 
 def texts_in(value: Any, key: str = "") -> Iterator[str]:

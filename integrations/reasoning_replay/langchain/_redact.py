@@ -1,0 +1,269 @@
+"""What LangChain's tracers get: sizes and digests in place of reasoning, while messages and state stay whole.
+
+`redact_traces()` is the switch for the process: every callback handler gets redacted copies of what LangChain and
+LangGraph tell it. `redacted(handler)` is the same for one handler. Whole stay those that hand messages to a user or
+to a program: `stream_events`, `stream_mode="messages"`, and `with_listeners`, with which a history is kept.
+An error quotes what its host was sent: a run's reasoning is looked for in its errors too, and in those of the runs
+around it. Mutable: the list of what was put in, and the runs that have begun. Must not decide what reasoning is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import functools
+import inspect
+import sys
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from threading import RLock
+from types import TracebackType
+from typing import Any, Self, TypeVar
+from uuid import UUID
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.callbacks import manager as _manager
+from langchain_core.tracers import _streaming, root_listeners
+
+from .._faults import fail_closed
+from ..transcripts._redact_quotes import Secrets
+from ..transcripts._redact_values import Cover, unquoted
+from ._messages import FAULTS
+
+H = TypeVar("H", bound=BaseCallbackHandler)
+_NAMES = ("handle_event", "ahandle_event")
+_PLACES = ("langchain_core.callbacks.manager", "langgraph.callbacks")
+"""Modules that tell handlers of events (langchain-core 1.8.3, langgraph 1.2)."""
+_WHOLE = tuple(
+    getattr(module, name)
+    for module, names in (
+        (_streaming, ("_StreamingCallbackHandler", "_V2StreamingCallbackHandler")),
+        (root_listeners, ("RootListenersTracer", "AsyncRootListenersTracer")),
+    )
+    for name in names
+    if hasattr(module, name)
+)
+_MOST_RUNS = 1024
+
+
+class _Runs:
+    """The reasoning that each running run was given, for its errors. Mutable and bounded; shows none of it."""
+
+    def __init__(self) -> None:
+        self._found: OrderedDict[Any, list[Secrets]] = OrderedDict()
+        self._lock = RLock()
+
+    def of(self, name: Any) -> list[Secrets]:
+        with self._lock:
+            return list(self._found.get(name, ()))
+
+    def note(self, name: Any, secrets: Sequence[Secrets]) -> None:
+        if name is None or not secrets:
+            return
+        with self._lock:
+            self._found.setdefault(name, []).extend(secrets)
+            if len(self._found) > _MOST_RUNS:
+                self._found.popitem(last=False)
+
+    def forget(self, name: Any) -> None:
+        with self._lock:
+            self._found.pop(name, None)
+
+    def __repr__(self) -> str:
+        return f"<{len(self._found)} runs>"
+
+
+_runs = _Runs()
+
+
+def _told(event: str, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """What a handler is told of an event, without reasoning; on a fault nothing but names."""
+    return fail_closed(FAULTS, lambda: _redacted(event, args, named), lambda: _bare(args, named))
+
+
+def _redacted(event: str, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    cover = Cover()
+    left, kept = cover.over(args), cover.over(named)
+    run, parent = named.get("run_id"), named.get("parent_run_id")
+    own = [Secrets(cover.found)] if cover.found else []
+    failed = event.endswith("_error")
+    for secrets in [*own, *(_runs.of(run) if failed else ())]:
+        left, kept = unquoted(left, secrets), unquoted(kept, secrets)
+    if event.endswith("_start"):
+        _runs.note(run, own)
+    elif failed:
+        _runs.note(parent, _runs.of(run))  # the same error goes up
+    if failed or event.endswith("_end"):
+        _runs.forget(run)
+    return left, kept
+
+
+def _bare(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    kept = {key: value if isinstance(value, UUID) else None for key, value in named.items()}
+    return tuple({} if isinstance(each, dict) else None for each in args), kept
+
+
+def is_whole(handler: Any) -> bool:
+    """Whether a handler hands on what it is told: it gets all of it."""
+    return isinstance(handler, _WHOLE)
+
+
+# For the process ------------------------------------------------------------------------------------------------------
+
+
+class RedactedTraces:
+    """The switch. On until `uninstall()`, or to the end of a `with`; it may be on several times."""
+
+    _lock = RLock()
+    _on = 0
+    _before: list[tuple[Any, str, Any, Any]] = []  # noqa: RUF012 - of the class: the patches are the process's
+
+    def __init__(self) -> None:
+        self._is_on = True
+        with self._lock:
+            RedactedTraces._on += 1
+            if RedactedTraces._on == 1:
+                _put_in(RedactedTraces._before)
+
+    def uninstall(self) -> None:
+        """Handlers get whole messages again, once every switch is off. The second call does nothing."""
+        with self._lock:
+            if not self._is_on:
+                return
+            self._is_on = False
+            RedactedTraces._on -= 1
+            if RedactedTraces._on == 0:
+                _take_out(RedactedTraces._before)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.uninstall()
+
+
+def redact_traces() -> RedactedTraces:
+    """Gives every callback handler of the process sizes and digests in place of reasoning, from now on.
+
+    LangSmith's tracer and any other handler gets copies in all events of models, chains, graphs and tools; the
+    messages themselves, a graph's state, and what `stream_events`, `stream_mode="messages"` and `with_listeners` give
+    stay whole. Use it as a context manager, or keep what it returns and call `uninstall()`.
+
+    Raises:
+        RuntimeError: this langchain-core has no place for it, so nothing would be redacted.
+    """
+    return RedactedTraces()
+
+
+def _put_in(done: list[tuple[Any, str, Any, Any]]) -> None:
+    if not all(callable(getattr(_manager, name, None)) for name in _NAMES):
+        raise RuntimeError(
+            "redact_traces(): this langchain-core has no handle_event and ahandle_event in langchain_core.callbacks."
+            "manager; give each handler as redacted(handler) instead"
+        )
+    made = {name: _wrapped(getattr(_manager, name)) for name in _NAMES}
+    for module in filter(None, map(sys.modules.get, _PLACES)):
+        for name in _NAMES:
+            if (before := vars(module).get(name)) is not None:
+                setattr(module, name, made[name])
+                done.append((module, name, before, made[name]))
+
+
+def _take_out(done: list[tuple[Any, str, Any, Any]]) -> None:
+    """Puts back what stood there; where somebody has wrapped ours since, ours stays and does nothing."""
+    for module, name, before, now in reversed(done):
+        if vars(module).get(name) is now:
+            setattr(module, name, before)
+    done.clear()
+
+
+def _wrapped(original: Callable[..., Any]) -> Callable[..., Any]:
+    if inspect.iscoroutinefunction(original):
+
+        @functools.wraps(original)
+        async def ahandle_event(handlers: Any, event: str, ignored: str | None, *args: Any, **named: Any) -> None:
+            whole, others = _apart(handlers)
+            if not others:
+                await original(handlers, event, ignored, *args, **named)
+                return
+            left, kept = _told(event, args, named)
+            await asyncio.gather(
+                original(whole, event, ignored, *args, **named), original(others, event, ignored, *left, **kept)
+            )
+
+        return ahandle_event
+
+    @functools.wraps(original)
+    def handle_event(handlers: Any, event: str, ignored: str | None, *args: Any, **named: Any) -> None:
+        whole, others = _apart(handlers)
+        if not others:
+            original(handlers, event, ignored, *args, **named)
+            return
+        if whole:
+            original(whole, event, ignored, *args, **named)
+        left, kept = _told(event, args, named)
+        original(others, event, ignored, *left, **kept)
+
+    return handle_event
+
+
+def _apart(handlers: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """The handlers that get everything, and the others; all are of the first kind while the switch is off."""
+    if RedactedTraces._on == 0:
+        return list(handlers), []
+    whole = [each for each in handlers if is_whole(each) or isinstance(each, _Redacting)]
+    return whole, [each for each in handlers if not any(each is other for other in whole)]
+
+
+# For one handler ------------------------------------------------------------------------------------------------------
+
+
+class _Redacting:
+    """Marks the classes that `redacted` makes."""
+
+
+def redacted(handler: H) -> H:
+    """A handler that gets sizes and digests in place of reasoning: `config={"callbacks": [redacted(tracer)]}`.
+
+    It is of the handler's class and shares all of its state, so that what a tracer collects is found on the tracer.
+
+    Raises:
+        TypeError: no callback handler, or one whose state cannot be shared (it has slots).
+    """
+    if not isinstance(handler, BaseCallbackHandler) or not hasattr(handler, "__dict__"):
+        raise TypeError(f"handler: a {type(handler).__name__}; allowed: a callback handler of LangChain's")
+    if isinstance(handler, _Redacting):
+        return handler
+    made = copy.copy(handler)
+    object.__setattr__(made, "__dict__", handler.__dict__)
+    made.__class__ = _class_for(type(handler))  # type: ignore[arg-type]  # every class can be hashed
+    return made
+
+
+@functools.lru_cache(maxsize=256)
+def _class_for(base: Any) -> type[Any]:
+    names = [name for name in dir(base) if name.startswith("on_") and callable(getattr(base, name))]
+    made = type(base.__name__, (_Redacting, base), {name: _method(base, name) for name in names})
+    made.__module__ = base.__module__
+    return made
+
+
+def _method(base: type[Any], name: str) -> Callable[..., Any]:
+    own = getattr(base, name)
+    if inspect.iscoroutinefunction(own):
+
+        @functools.wraps(own)
+        async def told_async(self: Any, *args: Any, **named: Any) -> Any:
+            left, kept = _told(name, args, named)
+            return await own(self, *left, **kept)
+
+        return told_async
+
+    @functools.wraps(own)
+    def told(self: Any, *args: Any, **named: Any) -> Any:
+        left, kept = _told(name, args, named)
+        return own(self, *left, **kept)
+
+    return told
