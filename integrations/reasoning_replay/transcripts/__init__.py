@@ -12,6 +12,7 @@ from ._jsonl import TranscriptWriter, dump_jsonl
 from ._jsonl_lines import Loss, LostRecord
 from ._jsonl_load import Transcript, load_jsonl
 from ._jsonl_values import TranscriptError
+from ._readable import readable
 from ._redact import redact
 from ._repair import Repaired, repair
 from ._segments import Segment, segments
@@ -33,6 +34,7 @@ __all__ = [
     "dump_jsonl",
     "import_history",
     "load_jsonl",
+    "readable",
     "redact",
     "repair",
     "segments",
