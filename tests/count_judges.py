@@ -13,6 +13,7 @@ from typing import NamedTuple
 from reasoning_replay import Origin, adopt
 from reasoning_replay._vocabulary import hugging_face
 
+# ruff: noqa: RUF001 - texts of the world
 SENTENCES = {
     "english": "The committee postponed its decision until the measurements from the northern station arrive on Thursday.",
     "german": "Die Überprüfung der Messwerte ergab, dass die Grenzwerte an drei von fünf Standorten überschritten wurden.",
@@ -61,7 +62,11 @@ def tool(dice, number):
     chosen = sorted(dice.sample(range(len(names)), dice.randint(1, 4)))
     properties = {names[at]: kinds[at] for at in chosen}
     parameters = {"type": "object", "properties": properties, "required": [names[chosen[0]]]}
-    function = {"name": f"{dice.choice(['get', 'find', 'list'])}_item_{number}", "description": text(dice, 1, 2, "english"), "parameters": parameters}
+    function = {
+        "name": f"{dice.choice(['get', 'find', 'list'])}_item_{number}",
+        "description": text(dice, 1, 2, "english"),
+        "parameters": parameters,
+    }
     return {"type": "function", "function": function}
 
 
@@ -98,10 +103,16 @@ def history(seed, *, thinking_off=False):
             made = [call(dice, tools, calls + number) for number in range(dice.choice([1, 1, 1, 2, 3]))]
             calls += len(made)
             said = text(dice, 1, 2, language) if dice.random() < 0.3 else ""
-            messages.append({"role": "assistant", "content": said, "thought": text(dice, 1, 8, language), "tool_calls": made})
-            messages += [{"role": "tool", "tool_call_id": each["id"], "content": text(dice, 1, 6, language)} for each in made]
+            messages.append(
+                {"role": "assistant", "content": said, "thought": text(dice, 1, 8, language), "tool_calls": made}
+            )
+            messages += [
+                {"role": "tool", "tool_call_id": each["id"], "content": text(dice, 1, 6, language)} for each in made
+            ]
         if not last:
-            messages.append({"role": "assistant", "content": text(dice, 1, 6, language), "thought": text(dice, 1, 8, language)})
+            messages.append(
+                {"role": "assistant", "content": text(dice, 1, 6, language), "thought": text(dice, 1, 8, language)}
+            )
     request = {"tools": tools} if tools else {}
     if thinking_off:
         messages = [{key: value for key, value in message.items() if key != "thought"} for message in messages]
@@ -116,7 +127,10 @@ def wire(messages, key):
         left = {name: value for name, value in message.items() if name != "thought"}
         if thought is not None and key == "chunks":
             said = [{"type": "text", "text": left["content"]}] if left["content"] else []
-            left["content"] = [{"type": "thinking", "thinking": [{"type": "text", "text": thought}], "closed": True}, *said]
+            left["content"] = [
+                {"type": "thinking", "thinking": [{"type": "text", "text": thought}], "closed": True},
+                *said,
+            ]
         elif thought is not None:
             left[key] = thought
         out.append(left)
@@ -156,7 +170,9 @@ def harmony_judge(body):
 
     from reasoning_replay.testing._prompts import _harmony_vocabulary
 
-    system = SystemContent.new().with_reasoning_effort(ReasoningEffort.MEDIUM).with_conversation_start_date("2026-11-30")
+    system = (
+        SystemContent.new().with_reasoning_effort(ReasoningEffort.MEDIUM).with_conversation_start_date("2026-11-30")
+    )
     talk = [Message.from_role_and_content(Role.SYSTEM, system)]
     told = [message["content"] for message in body["messages"] if message["role"] in ("system", "developer")]
     developer = DeveloperContent.new()
@@ -183,9 +199,15 @@ def harmony_judge(body):
             talk += [Message.from_role_and_content(Role.ASSISTANT, t).with_channel(c) for c, t in said if t]
             for each in calls:
                 names[each["id"]] = each["function"]["name"]
-                asked = Message.from_role_and_content(Role.ASSISTANT, each["function"]["arguments"]).with_channel("commentary")
-                talk.append(asked.with_recipient(f"functions.{each['function']['name']}").with_content_type("<|constrain|>json"))
-    return len(_harmony_vocabulary().render_conversation_for_completion(Conversation.from_messages(talk), Role.ASSISTANT))
+                asked = Message.from_role_and_content(Role.ASSISTANT, each["function"]["arguments"]).with_channel(
+                    "commentary"
+                )
+                talk.append(
+                    asked.with_recipient(f"functions.{each['function']['name']}").with_content_type("<|constrain|>json")
+                )
+    return len(
+        _harmony_vocabulary().render_conversation_for_completion(Conversation.from_messages(talk), Role.ASSISTANT)
+    )
 
 
 def mistral_judge(body):
@@ -204,8 +226,12 @@ class Vendor(NamedTuple):
 
 
 VENDORS = {
-    "deepseek v4": Vendor(deepseek_judge, "api.deepseek.com", "deepseek-v4-pro", "reasoning_content", "deepseek_recipe"),
-    "deepseek v4.1": Vendor(deepseek_judge, "api.deepseek.com", "deepseek-v4.1-flash", "reasoning_content", "deepseek_recipe"),
+    "deepseek v4": Vendor(
+        deepseek_judge, "api.deepseek.com", "deepseek-v4-pro", "reasoning_content", "deepseek_recipe"
+    ),
+    "deepseek v4.1": Vendor(
+        deepseek_judge, "api.deepseek.com", "deepseek-v4.1-flash", "reasoning_content", "deepseek_recipe"
+    ),
     "gpt-oss": Vendor(harmony_judge, "api.groq.com", "openai/gpt-oss-120b", "reasoning", "openai_harmony"),
     "magistral": Vendor(mistral_judge, "api.mistral.ai", "magistral-medium-latest", "chunks", "mistral_common"),
 }
@@ -219,7 +245,10 @@ def histories(vendor):
     made = []
     for seed in range(50):
         each = history(seed, thinking_off=vendor.startswith("deepseek") and seed % 10 == 7)
-        request = {**each.request, **({"thinking": {"type": "disabled"}} if vendor.startswith("deepseek") and seed % 10 == 7 else {})}
+        request = {
+            **each.request,
+            **({"thinking": {"type": "disabled"}} if vendor.startswith("deepseek") and seed % 10 == 7 else {}),
+        }
         if vendor == "deepseek v4" and seed % 10 == 3:
             request["reasoning_effort"] = "max"
         made.append(History(each.name, adopt(wire(each.messages, found.key), origin), request))

@@ -222,7 +222,7 @@ def family_of(model: str | None, host_file: str) -> Family:
 
 
 def words_for(family: Family) -> Words:
-    """The words of a family: the first of its vocabularies that is installed, else the estimate by bytes."""
+    """The words of a family: the first of its vocabularies that is installed, else the estimate by script."""
     for name, factor, exact in family.vocabularies:
         found = words_by(name, factor, exact)
         if found is not None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from .._decision import Decision
 from .._history import Message
 from .._plan import Work
-from ..forms import as_mapping
+from ..forms import PSF, as_mapping
 from ._count_families import Sealed
 from ._count_words import Words
 
@@ -41,7 +41,7 @@ _NAMES = frozenset({"item.id", "item_reference", "tool_calls.id", "__openai_func
 def reasoning_cost(work: Work, start: int, sealed: Sealed, words: Words) -> ReasoningCost:
     """All reasoning from a row on that the plan keeps.
 
-    Placeholders that a host demands are a token at most and are not counted.
+    Blanks and the placeholders that a host demands are a token at most, and are not counted.
     """
     readable = hidden = replies = told = guessed = 0
     for index, (shape, decision) in enumerate(work.draft.decided()):
@@ -64,7 +64,7 @@ def _message_cost(
     row, payload = work.rows[index], work.form.payload
     by_carrier: dict[str, tuple[int, int, int]] = {}
     for part, act in zip(shape.parts, decision.acts, strict=False):
-        if act.action == "drop" or part.value == "empty" or part.carrier in _NAMES:
+        if act.action == "drop" or part.value != "text" or part.carrier in _NAMES:
             continue
         text, closed = payload(row, part).partition("\0")[0], part.kind != "text" and act.reason != "own_unsigned"
         texts, seals, bare = by_carrier.get(part.carrier, (0, 0, 0))
@@ -83,12 +83,13 @@ def _message_cost(
 
 def reasoning_tokens(row: Mapping[str, Any]) -> int | None:
     """How many tokens a reply's own usage says that its reasoning took; None where it says nothing."""
-    for holder, *path in _USAGE:
-        value: Any = as_mapping(row.get(holder))
-        for key in path:
-            value = value.get(key) if isinstance(value, Mapping) else None
-        if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-            return value
+    for place in (row, as_mapping(row.get(PSF)) or {}):
+        for holder, *path in _USAGE:
+            value: Any = as_mapping(place.get(holder))
+            for key in path:
+                value = value.get(key) if isinstance(value, Mapping) else None
+            if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+                return value
     return None
 
 
@@ -100,4 +101,5 @@ _USAGE = (
     ("usage", "reasoning_tokens"),
     ("usageMetadata", "thoughtsTokenCount"),
 )
-"""Where a message may carry the usage of its reply: LangChain's messages do, and what an app keeps beside its own."""
+"""Where a message may carry the usage of its reply: LangChain's messages do; an app keeps it beside its own, best in
+`provider_specific_fields`, which never goes on the wire."""
