@@ -13,6 +13,7 @@ from typing import Any
 
 from .. import _replay
 from .._decision import Act, Decision
+from .._engine import BLOCKS
 from .._history import HistoryError, Message
 from .._host import Means
 from .._known import Known, Overlay, check_known, default_store
@@ -27,7 +28,7 @@ from ._repair_calls import KITS, call_ids
 from ._repair_error import meaning, place_of, refusal_of
 from ._repair_lines import Line, Repairing
 from ._repair_parts import KEEP, rewritten
-from ._repair_places import Sent, sent_of
+from ._repair_places import ITEM, NAME, Sent, sent_of
 from ._repair_smallest import MEANS, Case, Change
 
 
@@ -166,44 +167,61 @@ def _without_refused(work: Repairing, planned: Work) -> None:
     reasons = HEALED | STRICT if rule.strict or rule.requirement == "forbidden" else HEALED
     lines: list[Line] = []
     renamed: dict[str, str] = {}
+    bare = False
     for line, (shape, decision) in zip(work.lines, planned.draft.decided(), strict=True):
-        goes = {at for at, act in enumerate(decision.acts) if act.action == "drop" and act.reason in reasons}
-        gone = decision.remove is not None and (
-            decision.remove == "reasoning_only" or (len(goes) == len(decision.acts) and not shape.visible)
-        )
-        kept = _kept(work, line, shape, decision, goes, gone=gone, renamed=renamed)
+        acts = list(decision.acts)
+        bare = bare and shape.role == "assistant"
+        for at, part in enumerate(shape.parts):
+            if bare and part.carrier == NAME and acts[at].action != "drop":
+                acts[at] = _BARE  # behind a reasoning item that goes no item of its run keeps an id
+        goes = {at for at, act in enumerate(acts) if act.action == "drop" and act.reason in reasons}
+        if torn := next((acts[at] for at in sorted(goes) if _tears(shape, at, acts[at])), None):
+            for at, part in enumerate(shape.parts):  # a run that is half there is refused as well
+                if part.carrier in _RUNS and at not in goes:
+                    acts[at] = torn
+                    goes.add(at)
+        bare = bare or any(shape.parts[at].carrier == ITEM for at in goes)
+        kept = _kept(work, line, shape, decision._replace(acts=tuple(acts)), goes, renamed)
         if kept is not None:
             lines.append(kept)
     work.lines = lines
     _rename(work, renamed)
 
 
+_BARE = Act("drop", "pair")
+_RUNS = BLOCKS | {"reasoning_details"}
+"""Carriers whose entries are one run: as they came, or not at all."""
+
+
+def _tears(shape: Message, at: int, act: Act) -> bool:
+    part = shape.parts[at]
+    return part.carrier in _RUNS and part.kind != "text" and act.reason in ("unknown_origin", "foreign", "sealed")
+
+
 def _kept(
-    work: Repairing,
-    line: Line,
-    shape: Message,
-    decision: Decision,
-    goes: set[int],
-    *,
-    gone: bool,
-    renamed: dict[str, str],
+    work: Repairing, line: Line, shape: Message, decision: Decision, goes: set[int], renamed: dict[str, str]
 ) -> Line | None:
     """The line as it stays; None where it goes."""
+    bare = len(goes) == len(decision.acts) and not shape.visible
+    gone = decision.remove is not None and (decision.remove == "reasoning_only" or bare)
     fill = decision.fill if decision.remove is None else None
     if not goes and not gone and fill is None and not decision.mends:
         return line
+    made = None
+    if not gone:
+        acts = tuple(act if at in goes else KEEP for at, act in enumerate(decision.acts))
+        made = _written(work, line, shape, Decision(acts, fill, mends=decision.mends), renamed)
+        if made is not None and made.row == line.row:  # the placeholder stands there: some are no reasoning to a form
+            return line
     for reason in dict.fromkeys(decision.acts[at].reason for at in sorted(goes)):
         _note_parts(work, line, shape, {at for at in goes if decision.acts[at].reason == reason}, reason)
-    if gone:
-        if not goes or decision.remove == "reasoning_only":
-            work.note(line, shape.role, "drop", str(decision.remove))
-        return None
-    for mend in decision.mends:
+    if gone and (not goes or decision.remove == "reasoning_only"):
+        work.note(line, shape.role, "drop", str(decision.remove))
+    for mend in decision.mends if not gone else ():
         work.note(line, shape.role, "guard", mend)
-    if fill is not None:
+    if fill is not None and not gone:
         work.note(line, shape.role, "fill", "missing", (fill[0],), size_of(fill[1]))
-    acts = tuple(act if at in goes else KEEP for at, act in enumerate(decision.acts))
-    return _written(work, line, shape, Decision(acts, fill, mends=decision.mends), renamed)
+    return made
 
 
 def _written(work: Repairing, line: Line, shape: Message, decision: Decision, renamed: dict[str, str]) -> Line | None:

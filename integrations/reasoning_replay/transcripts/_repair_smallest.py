@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from .. import _guards
-from .._engine import BLOCKS, FILLS, NAMES, TEXT_CARRIERS
+from .._engine import BLOCKS, CALL_SEALS, FILLS, NAMES, TEXT_CARRIERS
 from .._history import Part
 from .._params import without
 from .._rules import Choice, disable_thinking
 from ._bound import bound_by
+from ._repair_calls import KITS
 from ._repair_error import Place
 from ._repair_places import IDS, ITEM, NAME, REFERENCE, Hits, Sent, Wanted, at_place, every, planned_rows, rows_named
 
@@ -60,13 +61,16 @@ def _anything(row: int, part: Part) -> bool:
 # Sealed, prefix -------------------------------------------------------------------------------------------------------
 
 
+_DETAILS = "reasoning_details"
+_SIGNED = BLOCKS | {_DETAILS}
+"""Carriers whose entries have a place for a signature."""
 _UNSIGNED = re.compile(r"signature(\.str)?: (Field required|Input should be a valid string)")
 
 
 def _sealed(case: Case) -> Change:
     wanted: Wanted = _is_sealed
     if _UNSIGNED.search(case.text):
-        wanted = lambda row, part: part.carrier in BLOCKS and part.kind == "text"  # noqa: E731
+        wanted = lambda row, part: part.carrier in _SIGNED and part.kind == "text"  # noqa: E731
     hits = at_place(case.sent, case.place, wanted)
     return _whole(case, Change(gone=hits, reason="sealed"))
 
@@ -80,13 +84,32 @@ def _whole(case: Case, change: Change) -> Change:
         last = max((row for row, shape in sent.said() if shape.parts), default=-1)
         if last in change.gone:  # "blocks in the latest assistant message cannot be modified"
             change.gone[last] = _blocks(sent, last) or change.gone[last]
+    for row in change.gone:  # a list of details is one run: as it came, or not at all
+        parts = sent.history.rows[row].parts
+        if any(parts[at].carrier == _DETAILS for at in change.gone[row]):
+            rest = {at for at, part in enumerate(parts) if part.carrier == _DETAILS and sent.went(row, at)}
+            change.gone[row] = change.gone[row] | rest
     if "prefix" in rule.bound:
         last, every_seal = max(change.gone), every(sent, _is_sealed)
         front = {row: parts for row, parts in every_seal.items() if row < last}
         here = {at for at in every_seal.get(last, ()) if at <= max(change.gone[last])}
         change.gone = {**change.gone, **front, last: change.gone[last] | here}
     _names_behind(sent, change)
+    _seals_of_calls(case, change)
     return change
+
+
+def _seals_of_calls(case: Case, change: Change) -> None:
+    """Where the seal of a first call went that the host demands, its sentinel: another signature is refused as well."""
+    sent, kit = case.sent, KITS.get(case.sent.work.form.name)
+    fill = placeholder(case.choice, sent.dialect) if sent.dialect in FILLS else None
+    if fill is None or kit is None or case.sent.work.form.back is not None:
+        return
+    for row, parts in change.gone.items():
+        first = next((call.place for call in kit.calls(sent.rows[row])), None)
+        lost = {sent.history.rows[row].parts[at].item for at in parts}
+        if row >= sent.history.host_turn and first is not None and first in lost:
+            change.fills[row] = fill
 
 
 def _blocks(sent: Sent, row: int) -> set[int]:
@@ -213,7 +236,8 @@ def _lacks(case: Case, row: int, carrier: str) -> bool:
     parts = case.sent.history.rows[row].parts
     if case.sent.dialect == "chat":
         return not any(part.carrier == carrier or part.carrier in case.choice.rule.write for part in parts)
-    return not any(part.carrier in BLOCKS or case.sent.dialect in FILLS for part in parts)
+    seals = CALL_SEALS if case.sent.dialect in FILLS else BLOCKS
+    return not any(part.carrier in seals for part in parts)
 
 
 def placeholder(choice: Choice, dialect: str) -> tuple[str, str] | None:
@@ -249,12 +273,29 @@ def _pair(case: Case) -> Change:
     elif "required following item" in case.text:
         change.gone = at_place(sent, case.place._replace(message=None), lambda row, part: part.carrier == ITEM)
     else:
-        for row in rows_named(sent, ids[0]):
-            for at in _run(sent, row):
-                _name(sent, change, at)
-                _ids(sent, change, at)
+        named = [at for row in rows_named(sent, ids[0]) for at in _run(sent, row)]
+        for row in sorted({*named, *_alone(sent)}):
+            _name(sent, change, row)
+            _ids(sent, change, row)
     _names_behind(sent, change)
     return change
+
+
+def _alone(sent: Sent) -> set[int]:
+    """The rows of replies whose reasoning is gone, or has no id: what is told of one would be told of the next."""
+    found: set[int] = set()
+    if sent.work.form.name != "responses":
+        return found
+    for row, _ in sent.said():
+        run = _run(sent, row) if row not in found else []
+        shapes = [sent.history.rows[at] for at in run]
+        named = (sent.rows[at].get("id") for at, shape in zip(run, shapes, strict=True) if _is_thought(shape.parts))
+        found.update(run if not any(isinstance(each, str) and len(each) for each in named) else ())
+    return found
+
+
+def _is_thought(parts: tuple[Part, ...]) -> bool:
+    return any(part.carrier in (ITEM, REFERENCE) for part in parts)
 
 
 def _run(sent: Sent, row: int) -> list[int]:
