@@ -64,6 +64,19 @@ def test_a_variable_beats_the_block():
     assert Policy(aliases={"gw.corp.example": "moonshot"}, same_host=({"a:1", "b:1"},)) == found.policy
 
 
+@pytest.mark.parametrize("value", [True, "true", "on", "Yes"])
+def test_logs_are_redacted_where_the_operator_says_so(value):
+    assert settings_from({"redact_logs": value}, {}).redact_logs is True
+    assert settings_from({"redact_logs": value}, {"REASONING_REPLAY_REDACT_LOGS": "off"}).redact_logs is False
+    assert settings_from({}, {}).redact_logs is False
+
+
+@pytest.mark.parametrize("value", ["maybe", 1, None, ["true"]])
+def test_a_switch_is_true_or_false(value):
+    with pytest.raises(BadSettings, match=r"reasoning_replay\.redact_logs: .*; allowed: true, false"):
+        settings_from({"redact_logs": value}, {})
+
+
 def test_no_end_is_a_word():
     assert {"ttl": None} == dict(settings_from(None, {"REASONING_REPLAY_TTL": "none"}).bounds)
 

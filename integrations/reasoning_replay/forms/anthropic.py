@@ -87,9 +87,11 @@ def _shape(role: str, message: Mapping[str, Any], content: list[Any]) -> tuple[A
     """The fields of the message's shape, in order."""
     parts: list[Part] = []
     spare = [key for key in (PSF, TURN) if key in message]
+    redacted = _identity(message) == REDACTED
     for item, block in enumerate(content):
-        if PSF in block and _MARKS not in spare:
-            spare.append(_MARKS)
+        if PSF in block:
+            spare += [_MARKS] if _MARKS not in spare else []
+            redacted = redacted or _identity(block) == REDACTED
         code = block_code(block)
         if code is not None and role == "assistant":
             parts.append(_marked(part_of(CARRIER, item, code), block))
@@ -106,7 +108,7 @@ def _shape(role: str, message: Mapping[str, Any], content: list[Any]) -> tuple[A
         tuple(spare),
         sum(part.item == place for place, part in enumerate(part for part in parts if part.carrier == CARRIER)),
         *(False, False, (), False),
-        _identity(message) == REDACTED,
+        redacted,
     )
 
 

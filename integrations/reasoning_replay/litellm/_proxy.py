@@ -51,10 +51,10 @@ class ProxyReplay(ReasoningReplay):
     """What `proxy_handler_instance` is. One a process."""
 
     def __new__(cls, settings: Settings, store: Store | None, secret: bytes) -> Self:
-        return super().__new__(cls, settings.policy, None)
+        return super().__new__(cls, settings.policy, None, redact_logs=settings.redact_logs)
 
     def __init__(self, settings: Settings, store: Store | None, secret: bytes) -> None:
-        super().__init__(settings.policy, None)
+        super().__init__(settings.policy, None, redact_logs=settings.redact_logs)
         self._settings = settings
         self._store = store
         self._sealer = Sealer(secret)

@@ -26,7 +26,7 @@ SHORTEST_SECRET = 16
 """Characters of a secret that is given for us alone."""
 BOUNDS = {"max_items": int, "max_bytes_per_item": int, "max_bytes": int, "ttl": float, "patience": float}
 """Keywords of a store. `patience`: seconds that a call waits for it; in memory nothing waits."""
-KEYS = ("store", "secret", "tenant", *BOUNDS, *PLAIN)
+KEYS = ("store", "secret", "tenant", "redact_logs", *BOUNDS, *PLAIN)
 _STORES = "sqlite:///path, redis://…, rediss://…, memory, off"
 _OFF = ("off", "false", "no")
 _JSON = ("aliases", "same_host")
@@ -48,6 +48,8 @@ class Settings:
     secret: str | None = field(default=None, repr=False)
     """What marks are sealed with; the same in all workers, and kept over restarts."""
     tenant: str = "key"
+    redact_logs: bool = False
+    """LiteLLM's loggers get sizes and digests in place of reasoning."""
     bounds: Mapping[str, int | float | None] = field(default_factory=dict)
     policy: Policy = field(default_factory=Policy)
 
@@ -64,7 +66,8 @@ def settings_from(block: object, environ: Mapping[str, str]) -> Settings:
     bounds = {name: _bound(*given[name], kind) for name, kind in BOUNDS.items() if name in given}
     texts = {name: _text(*given[name], allowed) for name, allowed in _TEXTS.items() if name in given}
     _check_choices(given)
-    return Settings(bounds=bounds, policy=policy, **texts)
+    redact = "redact_logs" in given and _switch(*given["redact_logs"])
+    return Settings(bounds=bounds, policy=policy, redact_logs=redact, **texts)
 
 
 _Given = tuple[str, Any]
@@ -90,6 +93,17 @@ def _text(place: str, value: Any, allowed: str) -> str:
     if not isinstance(value, str):
         raise BadSettings(f"{place}: {_kind(value)}; allowed: {allowed}")
     return value
+
+
+def _switch(place: str, value: Any) -> bool:
+    """`true` and `false`; in a variable also as words."""
+    found = value if isinstance(value, bool) else _SWITCH.get(str(value).lower())
+    if found is None or isinstance(value, int) is not isinstance(value, bool):
+        raise BadSettings(f"{place}: {value!r}; allowed: true, false")
+    return found
+
+
+_SWITCH = {"true": True, "on": True, "yes": True, "false": False, "off": False, "no": False}
 
 
 def _kind(value: object) -> str:

@@ -21,7 +21,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from .._history import HistoryError, Message
-from .._origin import MARK, from_mark_id, mark_id
+from .._origin import MARK, REDACTED, from_mark_id, mark_id
 from ..forms import PSF, Form, form_for, unmarked
 
 _HASH = "sha256"
@@ -198,13 +198,16 @@ def _changed(rows: Sequence[Mapping[str, Any]], form: str, change: Change) -> li
 
 
 def _row(row: Mapping[str, Any], form: str, change: Change, under: Mapping[int | None, _Under]) -> Mapping[str, Any]:
+    if _is_redacted(row):
+        return row
     if form != "anthropic":
         return _remarked(row, change, under.get(None))
     blocks = row.get("content")
     if not isinstance(blocks, list):
         return unmarked(row)
     content = [
-        _remarked(block, change, under.get(at)) if _is_marked(block) else block for at, block in enumerate(blocks)
+        _remarked(block, change, under.get(at)) if _is_marked(block) and not _is_redacted(block) else block
+        for at, block in enumerate(blocks)
     ]
     return {**unmarked(row), "content": content}
 
@@ -221,6 +224,11 @@ def _remarked(holder: Mapping[str, Any], change: Change, under: _Under | None) -
 def _is_marked(holder: Any) -> bool:
     fields = holder.get(PSF) if isinstance(holder, Mapping) else None
     return isinstance(fields, Mapping) and MARK in fields
+
+
+def _is_redacted(holder: Any) -> bool:
+    """Whether a copy for people has come back: it keeps the word that says so, and is refused for it."""
+    return _is_marked(holder) and mark_id(holder[PSF][MARK]) == REDACTED
 
 
 def _has_mark(row: Any, form: str) -> bool:
