@@ -52,7 +52,7 @@ def plan_messages(
         MissingReasoning, BadPolicy: what the policy asks for.
     """
     plan = _replay.prepare_origin_safely(
-        messages,
+        _as_edited(messages, target, policy, known),
         origin_of(target),
         None if target.url is None else path_of(target.url),
         form="langchain",
@@ -62,6 +62,22 @@ def plan_messages(
         known=known,
     )
     return Planned(plan.messages, plan, request)
+
+
+def _as_edited(
+    messages: list[BaseMessage], target: Target, policy: Policy | None, known: Known | None
+) -> list[BaseMessage]:
+    """The messages without blocks that are bound to what LangChain's `ContextEditingMiddleware` has changed in them."""
+    if not any(EDITED in message.response_metadata for message in messages):
+        return messages
+    from ._trim_cut import Cutting  # not at the top: it needs `transcripts`
+
+    cutting = Cutting(policy, known, target.hint)
+    return _faults.fail_closed(FAULTS, lambda: cutting.unbound(messages), lambda: messages)
+
+
+EDITED = "context_editing"
+"""What it writes into `response_metadata` of a message that it has changed (langchain 1.5.2, 2026-11-30)."""
 
 
 @lru_cache(maxsize=256)
