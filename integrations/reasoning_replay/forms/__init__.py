@@ -106,6 +106,8 @@ class Form(NamedTuple):
     """The message that was given and its edited row → the planned message. None: the row is the message."""
     names: Callable[[Any], tuple[str, ...]] = lambda reply: ()
     """A reply → payloads of the names under which its host keeps it and its items."""
+    in_runs: bool = False
+    """A reply is a run of rows, tied to each other."""
     recall: Recall | None = None
     """What restoring needs; None where this form restores nothing."""
     beside: str | None = PSF

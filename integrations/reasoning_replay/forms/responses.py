@@ -288,6 +288,7 @@ FORMS = {
         mark=mark,
         stream=ResponsesStream,
         turns=TURNS,
+        in_runs=True,
         recall=recall_by(kind_of, role_of),
         rows=rows_of,
         names=names,

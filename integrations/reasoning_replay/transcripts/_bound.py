@@ -104,12 +104,12 @@ def bound_by(policy: Policy, hint: str | None = None, *, trusted: Origin | None 
 def without_reasoning(
     form: Form, rows: list[Mapping[str, Any]], history: History, goes: Collection[int]
 ) -> list[Mapping[str, Any]]:
-    """The rows without all reasoning of the ones named, and of their neighbours in the same run of the assistant's.
+    """The rows without all reasoning of the ones named and, where a reply is a run of rows, of all that came with it.
 
     The very same list where they hold none; a row that held nothing else is left out. Unlike a plan for a host, turn
     notes, other rows' marks and what an app keeps in the framework's field stay: the list is to be kept.
     """
-    goes = _runs(history, goes)
+    goes = _whole(form, history, goes)
     if not goes:
         return rows
     shapes = [_shape(shape) if row in goes else _other(shape.role) for row, shape in enumerate(history.rows)]
@@ -121,18 +121,15 @@ def without_reasoning(
     return [_with_fields(form, rows[row], new) if row in goes else new for row, new in zip(kept, out, strict=True)]
 
 
-def _runs(history: History, goes: Collection[int]) -> frozenset[int]:
-    """The rows, and those that stand beside them in one run of the assistant's; only rows with something to lose."""
-    found: set[int] = set()
-    for row in goes:
-        if row in found:
-            continue
-        start = end = row
-        while start > 0 and history.rows[start - 1].role == "assistant":
-            start -= 1
-        while end < len(history.rows) and history.rows[end].role == "assistant":
-            end += 1
-        found.update(range(start, end))
+def _whole(form: Form, history: History, goes: Collection[int]) -> frozenset[int]:
+    """The rows, and those that came with them in one reply; only rows with something to lose."""
+    found = set(goes)
+    for row in goes if form.in_runs else ():
+        for step in (-1, 1):
+            beside = row + step
+            while 0 <= beside < len(history.rows) and history.rows[beside].role == "assistant" and beside not in found:
+                found.add(beside)
+                beside += step
     return frozenset(row for row in found if history.rows[row].parts)
 
 
