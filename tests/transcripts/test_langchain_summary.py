@@ -1,10 +1,10 @@
 """`ReplaySummarizationMiddleware` in `create_agent`: a long history of three hosts is summarised, and nothing leaks or breaks."""
 
 import json
-import subprocess
 import sys
 from inspect import signature
 from itertools import cycle
+from secrets import token_hex
 from types import SimpleNamespace
 from uuid import uuid4
 
@@ -31,6 +31,7 @@ from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.memory import InMemorySaver
 from pydantic import Field
 
+import reasoning_replay.langchain
 from langchain_calls import (
     AGENT_MODES,
     chat_anthropic,
@@ -52,8 +53,7 @@ from reasoning_replay.langchain import (
 from reasoning_replay.langchain._settings import Settings
 from reasoning_replay.langchain._summarization import check_seams
 from reasoning_replay.langchain._summary_projection import Summariser, projected
-from reasoning_replay.testing import Reply, Text, aliases, canaries_in, foreign_bytes, think
-from reasoning_replay.testing._script import agent as script_agent
+from reasoning_replay.testing import Reply, Text, aliases, call, canaries_in, foreign_bytes, think
 from reasoning_replay.transcripts import segments
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -76,10 +76,14 @@ SUMMARY = "What was asked, in short."
 
 
 def summarises(steps):
-    """The usual agent, which answers a request without tools with a summary."""
+    """So many steps with three calls each, then an answer; a request without tools is answered with a summary."""
 
     def answer(turn):
-        return script_agent(steps)(turn) if turn.tools else Reply((think(), Text(SUMMARY)))
+        if not turn.tools:
+            return Reply((think(), Text(SUMMARY)))
+        if turn.step < steps:
+            return Reply((think(), *(call(city=f"Oslo-{turn.step}-{token_hex(3)}") for _ in range(3))))
+        return Reply((think(), Text()))
 
     return answer
 
@@ -87,7 +91,7 @@ def summarises(steps):
 class Three:
     """Three strict hosts, and an agent at each. Mutable: hosts keep what they were sent."""
 
-    def __init__(self, strict_hosts, steps=6):
+    def __init__(self, strict_hosts, steps=3):
         self.hosts = {kind: strict_hosts(kind, script=summarises(steps)) for kind in MAKE}
         self.policy = Policy(aliases=aliases(self.hosts.values()))
 
@@ -358,8 +362,8 @@ def turns(*sizes, origin=HERE):
     for number, size in enumerate(sizes):
         out.append(HumanMessage(f"q{number}"))
         for step in range(size):
-            call = {**CALL, "id": f"call_{number}_{step}"}
-            out += [reply("beside", origin, tool_calls=[call]), ToolMessage("3C", tool_call_id=call["id"])]
+            made = {**CALL, "id": f"call_{number}_{step}"}
+            out += [reply("beside", origin, tool_calls=[made]), ToolMessage("3C", tool_call_id=made["id"])]
         out += [reply("beside", origin, said=f"a{number}")] if number < len(sizes) - 1 else []
     return out
 
@@ -473,20 +477,13 @@ def test_of_what_is_kept_only_blocks_that_are_bound_to_what_is_gone_lose_their_r
     assert [CALL] == left[1].tool_calls
 
 
-def test_without_langchain_it_says_what_to_install():
-    code = """
-import sys
-sys.modules["langchain"] = None
-import reasoning_replay.langchain as ours
-ours.trim_messages
-try:
-    ours.ReplaySummarizationMiddleware
-except ImportError as error:
-    print(error)
-"""
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
+def test_without_langchain_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "langchain.agents.middleware", None)
+    monkeypatch.delitem(sys.modules, "reasoning_replay.langchain._summarization")
     expected = "ReplaySummarizationMiddleware needs langchain beside langchain-core: pip install langchain"
-    assert expected == done.stdout.strip()
+    with pytest.raises(ImportError, match=expected):
+        reasoning_replay.langchain.ReplaySummarizationMiddleware  # noqa: B018
+    assert callable(reasoning_replay.langchain.trim_messages)
 
 
 def test_a_langchain_that_would_go_another_way_is_refused_when_it_is_imported():
