@@ -32,7 +32,9 @@ class Talk:
         self.forgets = request.pop("forget", False)
         self.headers = request.pop("headers", {})
         body = self.client.body_for([])
-        self.request = {k: v for k, v in {**body, **request}.items() if k not in ("messages", "input", "contents") and v is not None}
+        self.request = {
+            k: v for k, v in {**body, **request}.items() if k not in ("messages", "input", "contents") and v is not None
+        }
         self.history = self._rows([{"role": "user", "content": "How is the weather?"}])
 
     def _rows(self, rows):
@@ -40,7 +42,11 @@ class Talk:
         return list(body[KEYS.get(self.host.dialect, "messages")])
 
     def send(self, history, request=None):
-        body = {"model": self.model, KEYS.get(self.host.dialect, "messages"): history, **(self.request if request is None else request)}
+        body = {
+            "model": self.model,
+            KEYS.get(self.host.dialect, "messages"): history,
+            **(self.request if request is None else request),
+        }
         if hasattr(self.client, "request"):
             url, body = self.client.request(self.host, body)
         else:
@@ -121,12 +127,18 @@ def blocks(change, which=0):
 
 
 def is_thinking(block):
-    return isinstance(block, dict) and (block.get("type") in ("thinking", "redacted_thinking") or "reasoningContent" in block)
+    return isinstance(block, dict) and (
+        block.get("type") in ("thinking", "redacted_thinking") or "reasoningContent" in block
+    )
 
 
 def forged(block):
     if "reasoningContent" in block:
-        return {"reasoningContent": {"reasoningText": {**block["reasoningContent"]["reasoningText"], "signature": "Rm9yZ2Vk"}}}
+        return {
+            "reasoningContent": {
+                "reasoningText": {**block["reasoningContent"]["reasoningText"], "signature": "Rm9yZ2Vk"}
+            }
+        }
     return {**block, "signature": "Rm9yZ2Vk"}
 
 
@@ -141,7 +153,9 @@ def every_block(change):
         history = deepcopy(history)
         for row in said(history):
             if isinstance(row.get("content"), list):
-                row["content"] = [made for block in row["content"] if (made := change(block) if is_thinking(block) else block)]
+                row["content"] = [
+                    made for block in row["content"] if (made := change(block) if is_thinking(block) else block)
+                ]
         return history
 
     return breaks
@@ -172,7 +186,9 @@ def parts(change):
 
     def breaks(history):
         history = deepcopy(history)
-        part = next(part for row in history for part in row["parts"] if "functionCall" in part and "thoughtSignature" in part)
+        part = next(
+            part for row in history for part in row["parts"] if "functionCall" in part and "thoughtSignature" in part
+        )
         change(part)
         return history
 
@@ -277,7 +293,9 @@ def broken(strict_hosts, name):
     asked = dict(asked)
     cut, ends, first, script = (asked.pop(key, None) for key in ("cut", "ends", "first", "script"))
     two = lambda turn: Reply([Think(text="A first"), Think(text="B then"), call("get_weather", city="X")])  # noqa: E731
-    sealed = lambda turn: Reply([Think(text=AUTO), Sealed(data=AUTO), call("get_weather", city="X")] if turn.step < 2 else [Text("Fine.")])  # noqa: E731
+    sealed = lambda turn: Reply(
+        [Think(text=AUTO), Sealed(data=AUTO), call("get_weather", city="X")] if turn.step < 2 else [Text("Fine.")]
+    )  # noqa: E731
     host = strict_hosts(kind, script={"two": two, "sealed": sealed}.get(script), **asked.pop("options", {}))
     talk = Talk(host, **asked)
     later = talk.request

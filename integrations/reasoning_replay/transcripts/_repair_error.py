@@ -147,6 +147,7 @@ _NAMED = (
     re.compile(r"([\w.\[\]]*[\w\]]): Extra inputs are not permitted"),
     re.compile(r"Extra inputs are not permitted, field: '([^']*)'"),
     re.compile(r"Unrecognized request argument supplied: (\S+)"),
+    re.compile(r"[\"']loc\\?[\"']: ?[\[(]([^\])]*)[\])]"),
 )
 _OURS = re.compile(r"reasoning|thinking|thought|signature|block_binding", re.IGNORECASE)
 
