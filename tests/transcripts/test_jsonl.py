@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from enum import StrEnum
+from math import isnan
 from types import MappingProxyType
 from uuid import UUID
 
@@ -51,7 +52,7 @@ def same(left, right):
         return list(left) == list(right) and all(same(left[key], right[key]) for key in left)
     if isinstance(left, list | tuple):
         return len(left) == len(right) and all(map(same, left, right))
-    return left == right or (left != left and right != right)
+    return left == right or (isinstance(left, float) and isnan(left) and isnan(right))
 
 
 # Round trips ----------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ import threading
 import time
 import warnings
 from itertools import count
+from pathlib import Path
 
 import pytest
 
@@ -81,7 +82,7 @@ def test_what_is_no_file_is_not_replaced(tmp_path):
         for write in (lambda path=path: dump_jsonl([], path), lambda path=path: TranscriptWriter(path)):
             with pytest.raises(TranscriptError, match="is no file; give the path of one, or an open binary file"):
                 write()
-    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
 
 
 def test_an_open_file_is_written_to_and_left_open(tmp_path):
@@ -146,13 +147,17 @@ def small_disk(tmp_path):
 def test_on_a_full_disk_nothing_is_lost_that_was_there_and_one_goes_on_when_there_is_room(small_disk):
     path, filler = small_disk / "x.jsonl", small_disk / "filler"
     written = []
+
+    def fill(out):
+        for number in count():
+            if number == 40:
+                filler.write_bytes(b"x" * 150_000)
+            out.append({**message(number), "content": "x" * 1500})
+            written.append(number)
+
     with TranscriptWriter(path) as out:
         with pytest.raises(OSError, match="nothing of this was written, and what was there is whole") as caught:
-            for number in count():
-                if number == 40:
-                    filler.write_bytes(b"x" * 150_000)
-                out.append({**message(number), "content": "x" * 1500})
-                written.append(number)
+            fill(out)
         assert (errno.ENOSPC, str(path)) == (caught.value.errno, caught.value.filename)
         assert written == numbers(path)  # no warning: the file ends with a whole record
         filler.unlink()

@@ -6,9 +6,12 @@ Only what is the command line's own stands here: stdin, and an error in one line
 from __future__ import annotations
 
 import sys
+from io import BytesIO
 from pathlib import Path
 
 from ..transcripts._import_shapes import Found, found_in, value_of
+from ..transcripts._jsonl_lines import is_transcript
+from ..transcripts._jsonl_load import load_jsonl
 from ..transcripts._jsonl_values import TranscriptError
 from ._wrong import Wrong
 
@@ -23,7 +26,11 @@ def read(file: str, entry: int | None = None) -> Found:
     """
     name = "stdin" if file == "-" else file
     try:
-        value, lines = value_of(_text(file), name)
+        text = _text(file)
+        if is_transcript(text, name):
+            saved = load_jsonl(BytesIO(text.encode()) if file == "-" else file)
+            return found_in(list(saved), name, entry=entry, option="--entry", form=saved.form)
+        value, lines = value_of(text, name)
         return found_in(value, name, entry=entry, lines=lines, option="--entry")
     except TranscriptError as error:
         raise Wrong(str(error)) from None

@@ -12,7 +12,7 @@ from .._origin import Origin
 from ..forms import form_of
 from ._import_rows import form_seen, form_told, made
 from ._import_shapes import Found, found_in, value_of
-from ._jsonl_lines import first_value, header_of
+from ._jsonl_lines import is_transcript
 from ._jsonl_load import load_jsonl
 from ._jsonl_values import TranscriptError, is_langchain
 
@@ -70,7 +70,7 @@ def _found(source: Any, form: str | None, entry: int | None) -> tuple[Found, lis
         return found, list(map(_made, given)), "history"
     name = os.fspath(source)
     raw = Path(source).read_bytes()
-    if header_of(first_value(raw.partition(b"\n")[0]), name) is not None:
+    if is_transcript(raw, name):
         saved = load_jsonl(source, form=form)
         messages = list(saved)
         return Found(messages, saved.form or "", None, None, "a transcript"), messages, name

@@ -6,12 +6,14 @@ reasoning without a mark, and nobody would be told.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from .._capture import adopt
+from .._history import HistoryError
 from .._origin import DIALECTS, Origin
 from ..forms import as_mapping
 from ._import_shapes import opened, recognised
@@ -75,15 +77,28 @@ class Told(NamedTuple):
     sure: bool
     """The form was said; else it was seen in the first messages."""
 
-    def adopted(self, message: Any, where: str) -> Any:
-        """The message, marked; itself where it has a mark or nothing to mark.
+    def adopted(self, read: Sequence[tuple[Any, str]]) -> deque[tuple[Any, str]]:
+        """Messages and where they stand, marked; itself where it has a mark or nothing to mark.
 
-        Raises:
-            TranscriptError: it is written in another form than those before.
-            HistoryError: it cannot be read.
+        One that is written in another form, or cannot be read, is an error in its place, as what was one before.
         """
-        check_form(message, self.form, where, sure=self.sure)
-        return adopt([message], self.origin, form=self.form)[0]
+        messages = [message for message, where in read if where]
+        try:
+            if not self.sure and form_seen(messages) not in (self.form, "chat", None):
+                raise ValueError  # noqa: TRY301 - looked at one by one
+            marked = iter(adopt(messages, self.origin, form=self.form))
+        except ValueError:
+            return deque((self._one(message, where) if where else message, where) for message, where in read)
+        return deque((next(marked) if where else message, where) for message, where in read)
+
+    def _one(self, message: Any, where: str) -> Any:
+        try:
+            check_form(message, self.form, where, sure=self.sure)
+            return adopt([message], self.origin, form=self.form)[0]
+        except HistoryError as error:
+            return TranscriptError(f"{where}: {error}")
+        except TranscriptError as error:
+            return error
 
 
 def check_form(message: Any, form: str, where: str, *, sure: bool) -> None:

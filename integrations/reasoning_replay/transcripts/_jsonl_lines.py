@@ -102,12 +102,22 @@ def header_of(value: object, name: str) -> Header | None:
     return Header(form, redacted, version, str(library))
 
 
-def first_value(line: bytes) -> Any:
+def first_value(line: str | bytes) -> Any:
     """The JSON of a first line; None where it is not whole."""
     try:
         return json.loads(line)
     except ValueError:  # also where it is not UTF-8
         return None
+
+
+def is_transcript(raw: str | bytes, name: str) -> bool:
+    """Whether a file's contents begin with our header.
+
+    Raises:
+        TranscriptError: of a newer version, or broken.
+    """
+    first = raw.partition("\n")[0] if isinstance(raw, str) else raw.partition(b"\n")[0]
+    return header_of(first_value(first), name) is not None
 
 
 def starts_header(line: bytes) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from codecs import BOM_UTF8
 from collections import deque
 from collections.abc import Iterator
 from itertools import chain
@@ -16,13 +17,18 @@ from typing import Any, BinaryIO
 from .._origin import Origin
 from ..forms import form_of
 from ._import_rows import Told, form_seen, form_told, made, row_of
-from ._import_shapes import Found, found_in, is_body, recognised, value_of
+from ._import_shapes import found_in, is_body, recognised, value_of
 from ._jsonl_lines import Header, Loss, LostRecord, first_value, header_of, is_whole, of_line, starts_header, told
 from ._jsonl_values import TranscriptError
 
 Source = str | os.PathLike[str] | BinaryIO
 PEEK = 1000
 """Messages that are looked at to see in which form a file is written that does not say."""
+BATCH = 256
+"""Messages that are marked together."""
+Read = tuple[Any, str]
+"""A message and where it stands; or what is wrong with it, and ""."""
+_END = object()
 
 
 class Transcript(Iterator[Any]):
@@ -38,31 +44,27 @@ class Transcript(Iterator[Any]):
             form_of(form)
         self._name = str(getattr(source, "name", "stream") if hasattr(source, "read") else os.fspath(source))
         self._lines: Iterator[tuple[int, bytes]] = enumerate(_lines(source), 1)
-        self._ahead: deque[tuple[Any, str]] = deque()
+        self._ahead: deque[Read] = deque()
+        """What was read and not yet given: to see the form, or to be marked many at a time."""
         self._form = form
         self._before = 1
         """Lines before the first record."""
         self._whole: Iterator[Any] | None = None
-        self._found: Found | None = None
         self._loss: Loss | None = None
         self._header = self._first()
+        if self._form is None and self._header is not None:
+            self._form = self._header.form
+        if self._form is None:
+            self._ahead = self._several(PEEK)
+            self._form = form_seen(message for message, where in self._ahead if where)
         self._told: Told | None = None
         if origin is not None:
-            stated = form or (self._header.form if self._header is not None else None)
-            self._told = Told(origin, form_told(self.form, origin, self._name), stated is not None)
+            self._told = Told(origin, form_told(self._form, origin, self._name), form is not None)
+            self._ahead = self._told.adopted(self._ahead)
 
     @property
     def form(self) -> str | None:
         """How the messages are written: as the caller or the header says, else by the shape of the first ones."""
-        if self._form is None and self._header is not None:
-            self._form = self._header.form
-        if self._form is None:
-            try:
-                while len(self._ahead) < PEEK and (each := self._read()) is not None:
-                    self._ahead.append(each)
-            except TranscriptError as error:
-                self._ahead.append((error, ""))  # it is met where it stands
-            self._form = form_seen(message for message, where in self._ahead if where)
         return self._form
 
     @property
@@ -84,50 +86,68 @@ class Transcript(Iterator[Any]):
         return self
 
     def __next__(self) -> Any:
-        read = self._ahead.popleft() if self._ahead else self._read()
-        if read is None:
+        if not self._ahead and self._told is not None:
+            self._ahead = self._told.adopted(self._several(BATCH))
+        message, _ = self._ahead.popleft() if self._ahead else self._read()
+        if message is _END:
             raise StopIteration
-        if isinstance(read[0], TranscriptError):
-            raise read[0]
-        return read[0] if self._told is None else self._told.adopted(*read)
+        if isinstance(message, TranscriptError):
+            raise message
+        return message
+
+    def _several(self, many: int) -> deque[Read]:
+        """The next messages; a line that cannot be read is met where it stands."""
+        found: deque[Read] = deque()
+        while len(found) < many:
+            try:
+                read = self._read()
+            except TranscriptError as error:
+                read = error, ""
+            found.append(read)
+            if read[0] is _END:
+                break
+        return found
 
     def _first(self) -> Header | None:
         """The header; of a file without one, `_whole` is set where it is no message a line."""
-        first = next(self._lines, None)
-        if first is None:
+        _, first = next(self._lines, (0, b""))
+        if first == b"":
             warnings.warn(f"{self._name}: empty, without even a header; no message is in it", LostRecord, stacklevel=4)
             return None
-        value = first_value(first[1])
+        value = first_value(first)
         header = header_of(value, self._name)
         if header is not None:
             return header
-        if first[1][-1] != _NEWLINE and starts_header(first[1]):
-            self._lose(Loss(0, len(first[1])))
+        if first[-1] != _NEWLINE and starts_header(first):
+            self._lose(Loss(0, len(first)))
             return None
         self._before = 0
-        self._lines = chain([first], self._lines)
+        self._lines = chain([(1, first.removeprefix(BOM_UTF8))], self._lines)
         row = row_of(value)
         if is_body(row) or recognised([row]) is None:
             text = b"".join(line for _, line in self._lines)
-            self._found = found_in(*_value(text, self._name), form=self._form)
-            self._form = self._found.form
-            self._whole = iter(self._found.messages)
+            found = found_in(*_value(text, self._name), form=self._form)
+            self._form, self._whole = found.form, iter(found.messages)
         return None
 
-    def _read(self) -> tuple[Any, str] | None:
-        """The next message as it stands, and where; None at the end."""
+    def _read(self) -> Read:
+        """The next message as it stands, and where; `_END` at the end.
+
+        Raises:
+            TranscriptError: it cannot be read.
+        """
         if self._whole is not None:
-            return next(((self._made(each, self._name), self._name) for each in self._whole), None)
+            return next(((self._made(each, self._name), self._name) for each in self._whole), (_END, ""))
         for number, line in self._lines:
-            if line == b"\n":
+            if line.isspace():
                 continue
             where = f"{self._name}: line {number}"
             if line[-1] != _NEWLINE and not is_whole(line):
                 self._lose(Loss(number - self._before, len(line)))
-                return None
+                break
             message = of_line(line, where, _ADVICE)
             return (message if self._before else self._made(message, where)), where
-        return None
+        return _END, ""
 
     def _made(self, message: Any, where: str) -> Any:
         try:
