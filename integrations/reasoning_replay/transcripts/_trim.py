@@ -117,8 +117,11 @@ def _size_by(call: Mapping[str, Any], counter: TokenCounter | None) -> Callable[
             f"token_counter: a {type(counter).__name__}; allowed: a function of a list of messages, or None"
         )
 
+    shape = form_for(call["form"], call["dialect"])
+
     def size(messages: Any) -> int:
-        found = counter(prepare_untold(messages, **call).messages)
+        sent = prepare_untold(messages, **call).messages
+        found = counter(sent if shape.back is not None else shape.rows(sent))  # dicts, also of an SDK's objects
         if isinstance(found, bool) or not isinstance(found, int | float):
             raise TypeError(f"token_counter: gave a {type(found).__name__}; it is to give a number of tokens")
         return found
