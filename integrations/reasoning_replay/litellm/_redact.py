@@ -21,7 +21,6 @@ from typing import Any
 from litellm.integrations.custom_logger import CustomLogger
 
 from .._faults import fail_closed
-from ..transcripts._redact_values import redacted_values
 from ._places import Hooks, Patch, takes
 
 EVENTS = (
@@ -45,6 +44,8 @@ _SENTRY = "sentry"
 
 def redacted_call(args: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments of a logger without reasoning; on a fault with nothing but names and numbers."""
+    from ..transcripts._redact_values import redacted_values  # not at the top: most programs have the switch off
+
     given = [*map(_lean, args), *map(_lean, named.values())]
     made = fail_closed("litellm", lambda: redacted_values(*given), lambda: tuple(map(_bare, given)))
     return made[: len(args)], dict(zip(named, made[len(args) :], strict=True))

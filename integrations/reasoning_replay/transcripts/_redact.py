@@ -56,9 +56,11 @@ def _redacted(form: Form, row: Mapping[str, Any], shape: Message) -> Any:
     """One row without its reasoning; the very same one where it has none."""
     if not shape.parts and (shape.redacted or shape.role != "assistant"):
         return row if shape.redacted else _of_another(form, row)
-    if not shape.parts and _cleaned(form, row, _NONE) is row:
+    if not shape.parts and _cleaned(form, bare := _unmarked(form, row), _NONE) is bare:
         return row
     payloads = [(part.carrier, form.payload(row, part)) for part in shape.parts]
+    if shape.redacted and not any(payload.strip("\0") for _, payload in payloads):
+        return row  # an empty item of reasoning that an earlier redaction has left
     bare = _bare(form, row)
     gone = set(texts_in(row)).union(*(payload.split("\0") for _, payload in payloads)).difference(texts_in(bare))
     return _noted(form, _cleaned(form, bare, Secrets(gone)), [_note(*each) for each in payloads])
@@ -82,6 +84,15 @@ def _of_another(form: Form, row: Mapping[str, Any]) -> Mapping[str, Any]:
     """A row that is not the assistant's: reasoning in it is a quotation, and the ids of calls may hold a seal."""
     bare = _cleaned(form, _bare(form, row), _NONE)
     return row if _unnoted(form, bare) == _unnoted(form, row) else bare
+
+
+def _unmarked(form: Form, row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The row without its mark: where no reasoning is, a mark says nothing."""
+    held = row if form.beside is None else row.get(form.beside)
+    if not isinstance(held, Mapping) or MARK not in held:
+        return row
+    left = {key: value for key, value in held.items() if key != MARK}
+    return left if form.beside is None else {**row, form.beside: left}
 
 
 def _unnoted(form: Form, row: Mapping[str, Any]) -> dict[str, Any]:

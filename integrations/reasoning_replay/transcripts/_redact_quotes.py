@@ -12,7 +12,8 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial, reduce
 
 SAID = "[redacted]"
 """Stands where a text quoted reasoning."""
@@ -34,21 +35,20 @@ class Secrets:
     def __init__(self, texts: Iterable[str]) -> None:
         whole = {form for text in set(texts) if len(text) >= LEAST for form in _written(text)}
         self._grams = frozenset(gram for text in whole if len(text) >= SPAN for gram in _grams(text))
-        short = sorted({text for text in whole if len(text) < SPAN}, key=len, reverse=True)[:_MOST_SHORT]
-        self._short = re.compile("|".join(map(re.escape, short))) if short else None
+        short = sorted({text for text in whole if len(text) < SPAN}, key=len, reverse=True)
+        self._short = _one_of(short[:_MOST_SHORT])
 
     def __repr__(self) -> str:
         return "<secrets>"
 
     def __bool__(self) -> bool:
-        return len(self._grams) > 0 or self._short is not None
+        return len(self._grams) > 0 or self._short is not _as_it_is
 
     def without(self, text: str) -> str:
         """The text with every quotation taken out; the very same text where there is none."""
         if len(text) < LEAST or not self:
             return text
-        left = text if self._short is None else self._short.sub(SAID, text)
-        left = self._without_spans(left)
+        left = self._without_spans(self._short(text))
         return _BASE64.sub(lambda found: SAID if self._within(found[0]) else found[0], left)
 
     def _without_spans(self, text: str) -> str:
@@ -79,9 +79,23 @@ class Secrets:
             told = base64.b64decode(bare + "=" * (-len(bare) % 4)).decode("utf-8", "replace")
         except (binascii.Error, ValueError):
             return False
-        return self._found(told, 0) is not None or (self._short is not None and self._short.search(told) is not None)
+        return self._found(told, 0) is not None or self._short(told) != told
 
 
+def _as_it_is(text: str) -> str:
+    return text
+
+
+def _one_of(words: list[str]) -> Callable[[str], str]:
+    """Takes words out of a text. One pattern for many: for the few of one message to compile it took half the time."""
+    if not words:
+        return _as_it_is
+    if len(words) <= _FEW:
+        return lambda text: reduce(lambda left, word: left.replace(word, SAID), words, text)
+    return partial(re.compile("|".join(map(re.escape, words))).sub, SAID)
+
+
+_FEW = 16
 _ALPHABET = str.maketrans("-_", "+/")
 
 
