@@ -165,7 +165,30 @@ def as_mapping(value: object) -> Mapping[str, Any] | None:
     if isinstance(value, Mapping):
         return value
     dump = getattr(value, "model_dump", None)
+    if callable(dump) and hasattr(value, "__pydantic_serializer__"):
+        found: Mapping[str, Any] = dump(exclude_unset=True, exclude=_never_sent(value), warnings=False)
+        return found
     return dump(exclude_unset=True) if callable(dump) else None
+
+
+def _never_sent(value: Any) -> dict[Any, Any] | None:
+    """What an SDK keeps in its objects for its user alone (`parsed_output`), by place, as pydantic's `exclude`.
+
+    Hosts refuse it. The SDKs leave it out of the objects that they send, not out of those inside a dump of ours
+    (openai 3.57, anthropic 2.14: `__api_exclude__`).
+    """
+    own = getattr(value, "__api_exclude__", None) or ()
+    kept: dict[Any, Any] = dict(own) if isinstance(own, Mapping) else dict.fromkeys(own, True)
+    for name, inner in vars(value).items():
+        places = enumerate(inner) if isinstance(inner, list) else ((None, inner),)
+        found = {
+            place: names
+            for place, each in places
+            if hasattr(each, "__pydantic_serializer__") and (names := _never_sent(each)) is not None
+        }
+        if found and name not in kept:
+            kept[name] = found if isinstance(inner, list) else found[None]
+    return kept or None
 
 
 def plain(value: Any) -> Any:

@@ -150,16 +150,7 @@ def _object(value: Any, default: Default | None, where: str) -> Any:
 
 
 def _fields(value: Any) -> Mapping[str, Any] | None:
-    """An SDK's object or a dataclass as a mapping; None for anything else.
-
-    What an SDK keeps for itself in its objects (`parsed_output`) goes on no wire, and hosts refuse it.
-    """
-    dump = getattr(value, "model_dump", None)
-    if callable(dump) and hasattr(value, "__pydantic_serializer__"):
-        found: Mapping[str, Any] = dump(
-            exclude_unset=True, exclude=getattr(value, "__api_exclude__", None), warnings=False
-        )
-        return found
+    """An SDK's object or a dataclass as a mapping; None for anything else."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     return as_mapping(value)
