@@ -479,6 +479,7 @@ def test_the_tables_name_what_is_there():
         assert family.template.arguments in ARGUMENTS
         assert family.template.tool_style in TOOLS
         assert family.template.source
+        assert family.sealed.method.startswith(f"guess: {family.sealed.each} ")
         assert family.sealed.source
         assert family.media.source
     assert set(BY_FILE.values()) <= {family.name for family in FAMILIES}

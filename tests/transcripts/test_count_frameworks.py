@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 from langchain_core.messages.utils import count_tokens_approximately
 
 from count_judges import VENDORS, histories
-from reasoning_replay import MemoryStore, Origin, Policy, adopt
+from reasoning_replay import MemoryStore, Origin, Policy, adopt, prepare
 from reasoning_replay.litellm import ReasoningReplay
 from reasoning_replay.litellm import count_tokens as by_litellm
 from reasoning_replay.transcripts import count_tokens, counted
@@ -113,3 +113,38 @@ def test_litellms_door_speaks_claudes_dialect_for_claude():
 def test_a_provider_that_litellm_does_not_know_is_its_own_error():
     with pytest.raises(litellm.BadRequestError, match="LLM Provider NOT provided"):
         by_litellm("some-model", [])
+
+
+def test_the_frameworks_own_counters_are_far_off_where_ours_is_near():
+    """The table of the README: LiteLLM counts what is not sent, and not the words of the template; LangChain no reasoning."""
+    pytest.importorskip("openai_harmony")
+    judge, host, model, key, _ = VENDORS["gpt-oss"]
+    off = {"ours": [], "litellm": [], "langchain": []}
+    for history in [each for each in histories("gpt-oss") if each.request][::4]:
+        plan = prepare(history.messages, host=host, model=model, request=history.request, known=MemoryStore())
+        wanted = judge({"model": model, **history.request, "messages": plan.messages})
+        bare = [
+            {"reasoning_content" if name == key else name: value for name, value in each.items()}
+            for each in unmarked(history.messages)
+        ]
+        said = {
+            "ours": count_tokens(
+                history.messages, host=host, model=model, request=history.request, known=MemoryStore()
+            ),
+            "litellm": litellm.token_counter(model=f"groq/{model}", messages=bare, tools=history.request["tools"]),
+            "langchain": count_tokens_approximately(as_langchain(bare), tools=history.request["tools"]),
+        }
+        for name, number in said.items():
+            off[name].append(abs(number - wanted) / wanted)
+    assert max(off["ours"]) < 0.015
+    assert sum(off["litellm"]) / len(off["litellm"]) > 0.2
+    assert sum(off["langchain"]) / len(off["langchain"]) > 0.1
+
+
+def test_a_sealed_part_is_text_to_langchain_and_nothing_to_litellm():
+    block = {"type": "thinking", "thinking": "", "signature": "EqRk" * 1000}
+    said = {"type": "text", "text": "3 degrees"}
+    assert count_tokens_approximately([AIMessage(content=[block, said])]) > 1000
+    with_block, without = ({"role": "assistant", "content": each} for each in ([block, said], [said]))
+    ask = partial(litellm.token_counter, model="anthropic/claude-opus-4-6")
+    assert ask(messages=[with_block]) == ask(messages=[without])

@@ -184,16 +184,27 @@ _LONG = 128
 
 def _usual_calls(calls: Any) -> list[tuple[str, Any]]:
     """Calls of chat hosts: name and arguments under `function`, or of a custom tool."""
-    found = []
+    found: list[tuple[str, Any]] = []
     for given in calls or ():
-        call = plain(given)
-        if not isinstance(call, Mapping):
-            continue
-        inside = as_mapping(call.get("function")) or as_mapping(call.get("custom")) or call
-        name = inside.get("name")
-        arguments = next((inside[key] for key in _ARGUMENTS if inside.get(key) is not None), None)
-        found.append((name if isinstance(name, str) else "", arguments))
+        try:
+            if given.__class__ is dict and (function := given["function"]).__class__ is dict:
+                name = function["name"]
+                found.append((name if name.__class__ is str else "", function["arguments"]))
+                continue
+        except KeyError:
+            pass
+        found += _odd_call(plain(given))
     return found
+
+
+def _odd_call(call: Any) -> list[tuple[str, Any]]:
+    """A call whose keys are not the usual ones."""
+    if not isinstance(call, Mapping):
+        return []
+    inside = as_mapping(call.get("function")) or as_mapping(call.get("custom")) or call
+    name = inside.get("name")
+    arguments = next((inside[key] for key in _ARGUMENTS if inside.get(key) is not None), None)
+    return [(name if isinstance(name, str) else "", arguments)]
 
 
 _ARGUMENTS = ("arguments", "args", "input")

@@ -166,7 +166,7 @@ def _methods(family: Family, words: Words, thought: ReasoningCost, media: int) -
     by = f"{words.name} ({'exact' if words.exact else 'estimate'})"
     pictures = f"; pictures, sounds and files: {family.media.source}" if media else ""
     sealed = [
-        name for name, often in (("usage of the reply", thought.told), (family.sealed.source, thought.guessed)) if often
+        name for name, often in (("usage of the reply", thought.told), (family.sealed.method, thought.guessed)) if often
     ]
     template = f"{family.template.name}: {family.template.source}"
     return {

@@ -98,26 +98,32 @@ class Sealed(NamedTuple):
     """What is reckoned for reasoning that only its host can read, where no usage tells."""
 
     each: int
-    """For a part without any text."""
+    """For a part without any text; of a part with a text the text counts, which is a summary as a rule."""
+    method: str
+    """For people."""
     source: str
+    """What the vendor bills."""
 
 
-GUESS: Final = Sealed(256, "guess: 256 a sealed part without text")
+_EACH: Final = "guess: 256 a sealed part without text"
+GUESS: Final = Sealed(256, _EACH, "guess")
 CLAUDES: Final = Sealed(
     256,
-    "Claude bills the tokens of the original thinking, of which a text is a summary "
-    "(https://platform.claude.com/docs/en/build-with-claude/extended-thinking, 2026-11): without usage the text, "
-    "and 256 for a part that shows none (guess)",
+    _EACH,
+    "Claude bills the tokens of the original thinking, of which a text is a summary: "
+    "https://platform.claude.com/docs/en/build-with-claude/extended-thinking, 2026-11",
 )
 OPENAIS: Final = Sealed(
     256,
-    "OpenAI bills the reasoning tokens that an item stands for, which usage tells "
-    "(https://github.com/langchain-ai/langchain/issues/39697, 2026-08): without usage 256 an item (guess)",
+    _EACH,
+    "OpenAI bills the reasoning tokens that an item stands for: "
+    "https://github.com/langchain-ai/langchain/issues/39697, 2026-08",
 )
 GEMINIS: Final = Sealed(
     256,
-    "Google bills signatures that are sent back (https://ai.google.dev/gemini-api/docs/thinking); one report saw no "
-    "difference (https://github.com/googleapis/python-genai/issues/1129, 2025-07): without usage 256 each (guess)",
+    _EACH,
+    "Google says that signatures sent back are billed (https://ai.google.dev/gemini-api/docs/thinking); one report saw "
+    "no difference (https://github.com/googleapis/python-genai/issues/1129, 2025-07)",
 )
 
 

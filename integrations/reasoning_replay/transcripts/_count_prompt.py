@@ -28,13 +28,15 @@ class Cost(NamedTuple):
 def message_cost(spoken: Spoken, template: Template, words: Words) -> Cost:
     """A message without its reasoning and its media."""
     count = words.count
-    said = sum(map(count, spoken.texts)) if spoken.texts else 0
+    said = 0
+    for text in spoken.texts:
+        said += count(text)
     if spoken.role == "assistant":
         around = template.reply + (template.said if spoken.texts else 0)
         if spoken.calls:
             around += template.calls
             for name, arguments in spoken.calls:
-                inside, more = ARGUMENTS[template.arguments](arguments, words)
+                inside, more = _arguments_cost(arguments, template.arguments, words)
                 said += count(name) + inside
                 around += template.call + more * template.argument
     else:
@@ -44,6 +46,12 @@ def message_cost(spoken: Spoken, template: Template, words: Words) -> Cost:
         said += sum(map(count, texts))
         around += template.result
     return Cost(said, around)
+
+
+def _arguments_cost(arguments: Any, style: str, words: Words) -> tuple[int, int]:
+    if arguments.__class__ is str:
+        return words.arguments(style, arguments, ARGUMENTS[style])
+    return ARGUMENTS[style](arguments, words)
 
 
 def system_texts(request: Mapping[str, Any]) -> list[str]:
@@ -211,7 +219,8 @@ def _object(schema: Mapping[str, Any], indent: str) -> str:
         if told.get("description"):
             lines += [f"{indent}// {line}" for line in str(told["description"]).splitlines()]
         must = isinstance(required, list | tuple) and name in required
-        default = f", // default: {_dumped(told['default'])}" if "default" in told else ","
+        usual = told.get("default")
+        default = "," if usual is None else f", // default: {_dumped(usual)}"
         lines.append(f"{indent}{name}{'' if must else '?'}: {_type(inner, indent + '    ')}{default}")
     return "\n".join(["{", *lines, f"{indent}}}"])
 

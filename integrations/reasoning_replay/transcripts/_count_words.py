@@ -29,6 +29,7 @@ class Words:
         self._encode = encode
         self._factor = factor
         self._known: dict[tuple[int, int], int] = {}
+        self._arguments: dict[tuple[str, int, int], tuple[int, int]] = {}
 
     def count(self, text: str) -> int:
         """Tokens of a text; 0 for an empty one."""
@@ -40,6 +41,16 @@ class Words:
             found = self._known[key] = self._counted(text)
             if len(self._known) > MAX_CACHED:
                 self._known.clear()
+        return found
+
+    def arguments(self, style: str, text: str, work: Callable[[str, Words], tuple[int, int]]) -> tuple[int, int]:
+        """What `work` finds out about the arguments of a call, remembered as texts are."""
+        key = style, hash(text), len(text)
+        found = self._arguments.get(key)
+        if found is None:
+            if len(self._arguments) >= MAX_CACHED:
+                self._arguments.clear()
+            found = self._arguments[key] = work(text, self)
         return found
 
     def _counted(self, text: str) -> int:
