@@ -18,7 +18,6 @@ from .._known import Known
 from .._policy import Policy
 from .._replay import prepare_untold
 from ..transcripts import CannotTrim, trim
-from ._settings import checked
 from ._trim_aim import Aim, aim_of
 from ._trim_counter import Counter, HostCounter, as_messages, counter_by
 from ._trim_cut import (
@@ -91,7 +90,23 @@ def trim_messages(
 ) -> list[BaseMessage]: ...
 
 
-def trim_messages(messages: Any = None, **arguments: Any) -> Any:
+def trim_messages(
+    messages: Any = None,
+    *,
+    max_tokens: int,
+    token_counter: Any = None,
+    strategy: Literal["first", "last"] = "last",
+    allow_partial: bool = False,
+    end_on: Kind | None = None,
+    start_on: Kind | None = None,
+    include_system: bool = False,
+    text_splitter: Any = None,  # of no use: only what is cut apart is split
+    model: Any = None,
+    host: str | None = None,
+    dialect: str = "chat",
+    policy: Policy | None = None,
+    known: Known | None = None,
+) -> Any:
     """A history cut to a budget in whole turns, by the arguments of langchain-core's `trim_messages`.
 
     A turn is never cut apart, so no thinking block loses its call and no call its result; the running turn stays. With
@@ -125,43 +140,30 @@ def trim_messages(messages: Any = None, **arguments: Any) -> Any:
         TypeError: no counter and no host; a model without a single host; `max_tokens` that is no number.
         OriginError, HistoryError, BadPolicy: as `prepare`.
     """
-    read = _read(**arguments)
-    if messages is None:
-        return RunnableLambda(partial(_trimmed, trimming=read), name=DOOR)
-    return _trimmed(messages, read)
-
-
-def _read(
-    *,
-    max_tokens: int,
-    token_counter: Any = None,
-    strategy: str = "last",
-    allow_partial: bool = False,
-    end_on: Kind | None = None,
-    start_on: Kind | None = None,
-    include_system: bool = False,
-    text_splitter: Any = None,  # of no use: only what is cut apart is split
-    model: Any = None,
-    host: str | None = None,
-    dialect: str = "chat",
-    policy: Policy | None = None,
-    known: Known | None = None,
-) -> _Trimming:
     _check(max_tokens, strategy, start_on, allow_partial=allow_partial, include_system=include_system)
-    aim = aim_of(
-        DOOR, _named_by(token_counter) if model is None and host is None else model, host, dialect, policy, known
-    )
+    aim = _aim(token_counter, model, host, dialect, policy, known)
+    counter = None if token_counter is None or isinstance(token_counter, HostCounter) else counter_by(token_counter)
+    cutting = Cutting(policy, known) if aim is None else Cutting(aim.policy, aim.known, aim.hint)
+    trimming = _Trimming(max_tokens, counter, aim, strategy, end_on, start_on, include_system, cutting)
+    if messages is None:
+        return RunnableLambda(partial(_trimmed, trimming=trimming), name=DOOR)
+    return _trimmed(messages, trimming)
+
+
+def _aim(
+    token_counter: Any, model: Any, host: str | None, dialect: str, policy: Policy | None, known: Known | None
+) -> Aim | None:
+    """The host that is named, else that of a model that counts, else none; then there must be a counter."""
+    named = _named_by(token_counter) if model is None and host is None else model
+    aim = aim_of(DOOR, named, host, dialect, policy, known)
     if aim is None and isinstance(token_counter, HostCounter):
-        aim = token_counter.aim
+        return token_counter.aim
     if aim is None and token_counter is None:
         raise TypeError(
             f"{DOOR}: nothing says how tokens are counted; give model= (or host=), whose host bills them, or "
             "token_counter= as in langchain-core"
         )
-    counter = None if token_counter is None or isinstance(token_counter, HostCounter) else counter_by(token_counter)
-    settings = checked(policy, known)
-    cutting = Cutting(settings.policy, settings.known) if aim is None else Cutting(aim.policy, aim.known, aim.hint)
-    return _Trimming(max_tokens, counter, aim, strategy, end_on, start_on, include_system, cutting)
+    return aim
 
 
 def _check(max_tokens: Any, strategy: str, start_on: Any, *, allow_partial: bool, include_system: bool) -> None:
