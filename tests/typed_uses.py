@@ -24,7 +24,14 @@ from reasoning_replay import (
     prepare,
     rule_for,
 )
-from reasoning_replay.langchain import ReasoningReplayMiddleware, ReplayTransformer, with_reasoning_replay
+from reasoning_replay.langchain import (
+    ReasoningReplayMiddleware,
+    ReplaySummarizationMiddleware,
+    ReplayTransformer,
+    token_counter_of,
+    trim_messages,
+    with_reasoning_replay,
+)
 from reasoning_replay.langchain import report_of as report_of_message
 from reasoning_replay.litellm import ReasoningReplay, report_of
 from reasoning_replay.testing import StrictHost, capture_plans, foreign_bytes, strict_host
@@ -49,6 +56,10 @@ def the_models(model: BaseChatModel, chain: Chain, messages: list[BaseMessage]) 
     capture_step = ReplayTransformer("api.deepseek.com", model="deepseek-v4-pro", dialect="chat").capture
     assert_type(capture_step, Runnable[Any, Any])
     ReasoningReplayMiddleware(Policy())
+    assert_type(trim_messages(messages, max_tokens=9, model=model), list[BaseMessage])
+    assert_type(trim_messages(max_tokens=9, token_counter=len, strategy="first"), Runnable[Any, list[BaseMessage]])
+    assert_type(token_counter_of(model)(messages), int)
+    ReplaySummarizationMiddleware(model, trigger=("tokens", 9), keep=("messages", 9), policy=Policy())
 
 
 def the_doors(messages: list[dict[str, Any]], reply: object, chunks: list[object]) -> None:
