@@ -406,6 +406,52 @@ def test_what_a_killed_dump_left_is_used_again_and_somebody_elses_file_there_is_
     assert [1] == numbers(path)
 
 
+WRITES = {"writer": lambda path: TranscriptWriter(path).close(), "dump": lambda path: dump_jsonl([message(5)], path)}
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_a_file_that_is_replaced_between_opening_and_locking_is_opened_again(write, tmp_path, monkeypatch):
+    path, real, times = tmp_path / "x.jsonl", files._lock, []
+    dump_jsonl([message(1)], path)
+
+    def late(fd, at):
+        if at == path and not times:
+            times.append(1)
+            other = tmp_path / "other"
+            dump_jsonl([message(2)], other)
+            other.replace(path)
+        real(fd, at)
+
+    looked, is_at = [], files._is_at
+    monkeypatch.setattr(files, "_lock", late)
+
+    def look(fd, at):
+        found = is_at(fd, at)
+        if at == path:
+            looked.append(found)
+        return found
+
+    monkeypatch.setattr(files, "_is_at", look)
+    WRITES[write](path)
+    assert [False, True] == looked[:2]
+    assert numbers(path) in ([2], [5])
+
+
+def test_a_folder_that_is_not_there_is_said_of_the_file_that_was_asked_for(tmp_path):
+    path = tmp_path / "nowhere" / "x.jsonl"
+    for write in (lambda: dump_jsonl([message(1)], path), lambda: TranscriptWriter(path)):
+        with pytest.raises(FileNotFoundError) as caught:
+            write()
+        assert str(path) == str(caught.value.filename)
+
+
+def test_a_file_can_be_written_anew_from_itself(tmp_path):
+    path = tmp_path / "x.jsonl"
+    dump_jsonl(map(message, range(5000)), path)
+    dump_jsonl((each for each in load_jsonl(path) if each["number"] % 2), path)
+    assert list(range(1, 5000, 2)) == numbers(path)
+
+
 def test_a_link_that_somebody_put_where_the_new_file_is_written_is_not_followed(tmp_path):
     victim = tmp_path / "victim"
     victim.write_text("mine")

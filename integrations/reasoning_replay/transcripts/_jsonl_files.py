@@ -133,7 +133,7 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[int]:
     """
     target = real_path(path)
     spare = target.with_name(f".{target.name}.new")
-    with ExitStack() as done, _words(target):
+    with ExitStack() as done, _words(target, spare):
         held = target.exists()
         if held:
             done.callback(os.close, _locked(target, os.O_RDONLY))
@@ -153,11 +153,12 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[int]:
 
 
 @contextmanager
-def _words(path: Path) -> Iterator[None]:
+def _words(path: Path, spare: Path) -> Iterator[None]:
+    """Names the file that was asked for; what the messages' own source raises is left as it is."""
     try:
         yield
     except OSError as error:
-        if error.errno not in _FULL:
+        if error.errno not in _FULL and error.filename not in (spare, str(spare)):
             raise
         raise _said(error, path, "what was there is whole") from None
 

@@ -188,7 +188,8 @@ def load_jsonl(source: Source, *, origin: Origin | None = None, form: str | None
 
     Args:
         source: a path, or an open binary file (of gzip, for instance).
-        origin: who wrote what has no mark (`adopt`). None: it stays unmarked, and `prepare` takes it for nobody's.
+        origin: who wrote what has no mark (`adopt`). None: it stays unmarked, and `prepare` takes it for nobody's. What
+            an SDK's object held has no mark: only the process that got it knew.
         form: how the messages are written, where neither the file nor their shape tells.
 
     Returns:
