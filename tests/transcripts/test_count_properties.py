@@ -2,14 +2,15 @@
 
 import copy
 import os
+import random
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reasoning_replay import MemoryStore, Policy, adopt, prepare
+from reasoning_replay import HistoryError, MemoryStore, Policy, adopt, prepare
 from reasoning_replay.transcripts import counted
-from recall_cases import TARGETS, histories, unmarked
+from recall_cases import TARGETS, histories, odd_row, unmarked
 from strategies import requests_of
 
 settings.register_profile(
@@ -160,3 +161,25 @@ def test_a_text_behind_the_last_message_adds_its_words(form):
         assert after.total > before.total
 
     check()
+
+
+def test_what_prepare_takes_counting_takes_however_odd_it_is():
+    dice, taken = random.Random(7), 0
+    for _ in range(2000):
+        form = dice.choice(FORMS)
+        target = dice.choice(TARGETS[form])
+        rows = [odd_row(form, dice) for _ in range(dice.randint(1, 3))]
+        where = {
+            **target.arguments,
+            "form": form,
+            "known": MemoryStore(),
+            "policy": Policy(unknown_origin="trust"),
+            "encode": len,
+        }
+        try:
+            planned(rows, where)
+        except (HistoryError, TypeError, AttributeError, KeyError, ValueError):
+            continue
+        taken += 1
+        assert min(pieces(counted(rows, **where))) >= 0
+    assert taken > 500

@@ -99,7 +99,7 @@ class _Heard:
 
     def medium(self, kind: str, part: Mapping[str, Any]) -> None:
         """A picture, a sound, a file; a document whose source is a text is that text."""
-        source = as_mapping(part.get("source")) or {}
+        source = _fields(part.get("source"))
         text = source.get("data") if source.get("type") == "text" else source.get("content")
         if isinstance(text, str | list):
             self.content(text)
@@ -121,25 +121,33 @@ _MEDIA = {
 
 def _is_hidden(part: Mapping[str, Any]) -> bool:
     """Whether nothing of a part is visible: reasoning in any form, a cache point."""
+    if not isinstance(part.get("type"), str | None):
+        return False
     if block_code(part) is not None or part.get("thought") is True or reasoning_in(part) is not None:
         return True
     return "reasoningContent" in part or "cachePoint" in part
 
 
+def _fields(value: Any) -> Mapping[str, Any]:
+    """The fields of a value; none of what is no mapping."""
+    return as_mapping(value) or {}
+
+
 def _converse_answer(heard: _Heard, answer: Any) -> None:
-    heard.result(answer.get("content"))
+    heard.result(_fields(answer).get("content"))
 
 
 def _gemini_answer(heard: _Heard, answer: Any) -> None:
-    inside = _Heard()
-    inside.content(canonical(answer.get("response")))
-    inside.content(answer.get("parts"))
+    inside, fields = _Heard(), _fields(answer)
+    inside.content(canonical(fields.get("response")))
+    inside.content(fields.get("parts"))
     heard.media += inside.media
-    heard.results.append((str(answer.get("name") or ""), *inside.texts))
+    heard.results.append((str(fields.get("name") or ""), *inside.texts))
 
 
 def _inline_data(heard: _Heard, data: Any) -> None:
-    named = str(data.get("mimeType") or data.get("mime_type") or "")
+    fields = _fields(data)
+    named = str(fields.get("mimeType") or fields.get("mime_type") or "")
     heard.media.append(_MEDIA.get(named.partition("/")[0], "file"))
 
 
@@ -148,15 +156,16 @@ def _medium(kind: str) -> Callable[[_Heard, Any], None]:
 
 
 _BY_KEY: dict[str, Callable[[_Heard, Any], None]] = {
-    "toolUse": lambda heard, call: heard.call(call.get("name"), call.get("input")),
+    "toolUse": lambda heard, call: heard.call(_fields(call).get("name"), _fields(call).get("input")),
     "toolResult": _converse_answer,
     **dict.fromkeys(
-        ("functionCall", "function_call"), lambda heard, call: heard.call(call.get("name"), call.get("args"))
+        ("functionCall", "function_call"),
+        lambda heard, call: heard.call(_fields(call).get("name"), _fields(call).get("args")),
     ),
     **dict.fromkeys(("functionResponse", "function_response"), _gemini_answer),
     **dict.fromkeys(("inlineData", "inline_data", "fileData", "file_data"), _inline_data),
     **{kind: _medium(kind) for kind in ("image", "video", "audio")},
-    "document": lambda heard, value: heard.medium("file", value if isinstance(value, Mapping) else {}),
+    "document": lambda heard, value: heard.medium("file", _fields(value)),
     "json": lambda heard, value: heard.content(canonical(value)),
     "refusal": lambda heard, value: heard.content(value),
 }
@@ -185,7 +194,7 @@ _LONG = 128
 def _usual_calls(calls: Any) -> list[tuple[str, Any]]:
     """Calls of chat hosts: name and arguments under `function`, or of a custom tool."""
     found: list[tuple[str, Any]] = []
-    for given in calls or ():
+    for given in calls if isinstance(calls, list | tuple) else ():
         try:
             if given.__class__ is dict and (function := given["function"]).__class__ is dict:
                 name = function["name"]
