@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import os
+import threading
 from importlib.util import find_spec
 
 import pytest
@@ -15,6 +18,7 @@ import httpx
 from reasoning_replay import _cli
 from reasoning_replay._cli._file import read
 from reasoning_replay.testing import JUDGES
+from reasoning_replay.transcripts import dump_jsonl
 from wire_client import loop
 
 
@@ -484,3 +488,48 @@ def test_who_wrote_it_is_asked_in_the_words_of_the_command_line(tmp_path, capsys
         "unknown_origin: Nothing says which host wrote it; --from-origin HOST does, for all that has no mark." in said
     )
     assert "adopt(" not in said
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        ('[{"role": "user", "content": "Hi"}]'.encode("utf-16"), "UTF-16, as PowerShell's > writes it, and not UTF-8"),
+        (gzip.compress(b"[]"), "packed with gzip; unpack it; give a JSON or JSONL file"),
+        (b"\xffx", "not UTF-8; give a JSON or JSONL file"),
+    ],
+)
+def test_a_file_in_other_bytes_is_told_what_it_is(raw, text, tmp_path, capsys):
+    file = tmp_path / "file.json"
+    file.write_bytes(raw)
+    assert 2 == _cli.main(["explain", str(file), "--to", "groq"])
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"{file}: {text}" in line
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_link_is_followed_and_a_pipe_is_read(tmp_path, capsys):
+    file = tmp_path / "file.json"
+    file.write_text('[{"role": "user", "content": "Hi"}]')
+    (tmp_path / "link").symlink_to(file)
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=(tmp_path / "pipe").write_text, args=(file.read_text(),))
+    writer.start()
+    for name in ("link", "pipe"):
+        assert 0 == _cli.main(["explain", str(tmp_path / name), "--to", "groq"])
+    writer.join()
+    (tmp_path / "lost").symlink_to("nowhere")
+    (tmp_path / "round").symlink_to("round")
+    for name in ("lost", "round", "."):
+        assert 2 == _cli.main(["explain", str(tmp_path / name), "--to", "groq"])
+    assert 3 == len(capsys.readouterr().err.splitlines())
+
+
+def test_a_transcript_that_is_cut_off_is_explained_as_far_as_it_goes_and_one_line_says_so(tmp_path, capsys):
+    file = tmp_path / "talk.jsonl"
+    dump_jsonl([{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "so"}], file)
+    file.write_bytes(file.read_bytes()[:-9])
+    assert 0 == _cli.main(["explain", str(file), "--to", "groq"])
+    said = capsys.readouterr()
+    (line,) = said.err.splitlines()
+    assert line.startswith(f"reasoning-replay explain: {file}: record 2 was not written to its end")
+    assert "messages, 1 in the form 'chat'" in said.out
