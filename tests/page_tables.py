@@ -80,8 +80,7 @@ def goes_back(host: Host) -> str:
     """The windows of the host's rules, each once; what holds with thinking off alone is left out."""
     said = {"refused" if rule.requirement == "forbidden" else rule.window for rule in host.rules if thinks(rule)}
     each = [SHORT[window] for window in SHORT if window in said]
-    by = "by API and model" if len({rule.dialect for rule in host.rules}) > 1 else "by model"
-    return each[0] if len(each) == 1 else f"{by}: {', '.join(each)}"
+    return each[0] if len(each) == 1 else f"by model: {', '.join(each)}"
 
 
 def required(host: Host) -> str:

