@@ -204,7 +204,8 @@ def _kept(
     """The line as it stays; None where it goes."""
     bare = len(goes) == len(decision.acts) and not shape.visible
     gone = decision.remove is not None and (decision.remove == "reasoning_only" or bare)
-    fill = decision.fill if decision.remove is None else None
+    stays = len(goes) < len(shape.parts)  # its mark stays too, and a placeholder is nobody's: each plan puts it in
+    fill = decision.fill if decision.remove is None and not stays else None
     if not goes and not gone and fill is None and not decision.mends:
         return line
     made = None

@@ -55,6 +55,13 @@ def _with_fill(row: Data, carrier: str, text: str) -> Data:
     return Edited(row, {"content": [{"type": "thinking", "thinking": text, "signature": ""}, *blocks]})
 
 
+def _langchain(form: Form, row: Data, shape: Message, decision: Decision) -> Data | None:
+    """The mark stands beside the reasoning; it goes with the last of it."""
+    if shape.parts and len(_gone(shape, decision)) == len(shape.parts) and MARK in row[KWARGS]:
+        row = Edited(row, {KWARGS: {key: value for key, value in row[KWARGS].items() if key != MARK}})
+    return _applied(form, row, shape, decision)
+
+
 def _gone(shape: Message, decision: Decision) -> list[tuple[str, int | None]]:
     acts = zip(shape.parts, decision.acts, strict=False)
     return [(part.carrier, part.item) for part, act in acts if act.action == "drop"]
@@ -81,7 +88,7 @@ def _chat(form: Form, row: Data, shape: Message, decision: Decision) -> Data | N
     blocks = frozenset(item for carrier, item in gone if carrier == "thinking_blocks")
     if blocks and isinstance(inside.get(LAYOUT), list):
         inside[LAYOUT] = _less_order(inside[LAYOUT], blocks)
-    if len(gone) == len(shape.parts) and decision.fill is None:  # the mark stands for reasoning, and none is left
+    if len(gone) == len(shape.parts):  # the mark stands for reasoning, and none is left: a placeholder is nobody's
         inside.pop(MARK, None)
         inside.pop(LAYOUT, None)
     copy.pop(PSF, None)
@@ -145,7 +152,7 @@ _WRITERS: dict[str, Callable[[Form, Data, Message, Decision], Data | None]] = {
     "chat": _chat,
     "litellm": _chat,
     "ollama": _chat,
-    "langchain": _applied,
+    "langchain": _langchain,
     "anthropic": _anthropic,
     "responses": _item,
 }
