@@ -44,7 +44,7 @@ from ._entries import MESSAGES, RESPONSES, Entries
 from ._errors import as_litellms
 from ._fields import changed, has_history, within, without_reasoning
 from ._keeping import Keeping
-from ._policies import policy_of
+from ._policies import another, policy_of
 from ._redact import LOG_PATCHES, Wrapped
 from ._stream import StreamNotes
 from ._strip import as_dict, body_of, list_in, regained, strip_wire, stripped_fields, stripped_rows, write_body
@@ -73,10 +73,7 @@ class ReasoningReplay(Entries, CustomLogger):
             if there is None:
                 return super().__new__(cls)  # type: ignore[no-any-return]
             if there.policy != (policy or Policy()) or there.known is not known or there.redact_logs is not redact_logs:
-                raise ValueError(
-                    f"ReasoningReplay(policy={policy!r}): another policy is installed ({there.policy!r}); one policy "
-                    "holds for the whole process; call uninstall() on the first callback before making another"
-                )
+                raise another(there, policy, redact_logs)
             return cast("Self", there)
 
     def __init__(self, policy: Policy | None = None, known: Known | None = None, *, redact_logs: bool = False) -> None:

@@ -73,3 +73,14 @@ def _said_by(info: Mapping[str, Any], notes: Any, base: Policy) -> Policy:
         name = f"{notes.get('deployment')!r} (id {info.get('id')!r})"
         raise BadPolicy(f"model_info of the deployment {name}: {error}") from None
     return policy
+
+
+def another(there: Any, policy: Policy | None, redact_logs: bool) -> ValueError:
+    """The error for a second callback that is not to do the same as the one that is installed."""
+    given, found = f"policy={policy!r}", f"another policy is installed ({there.policy!r})"
+    if there.redact_logs is not redact_logs:
+        given, found = f"redact_logs={redact_logs}", f"one with redact_logs={there.redact_logs} is installed"
+    return ValueError(
+        f"ReasoningReplay({given}): {found}; one policy holds for the whole process; call uninstall() on the first "
+        "callback before making another"
+    )
