@@ -141,7 +141,7 @@ def small_disk(tmp_path):
     if done.returncode != 0:
         pytest.skip("only root may mount a small disk")
     yield place
-    subprocess.run(["umount", str(place)], check=True)
+    subprocess.run(["umount", "-l", str(place)], check=True)
 
 
 def test_on_a_full_disk_nothing_is_lost_that_was_there_and_one_goes_on_when_there_is_room(small_disk):
