@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from reasoning_replay import MemoryStore, Origin, Policy, capture, prepare
-from reasoning_replay.testing import aliases
+from reasoning_replay.testing import AUTO, Reply, Sealed, Text, Think, aliases, call
 from reasoning_replay.transcripts import repair
 from wire_client import CLIENTS, MANUAL, message_of, results_of
 
@@ -285,18 +285,25 @@ CASES = {
 }  # fmt: skip
 
 
+def _two(turn):
+    return Reply([Think(text="A first"), Think(text="B then"), call("get_weather", city="X")])
+
+
+def _sealed(turn):
+    if turn.step >= 2:
+        return Reply([Text("Fine.")])
+    return Reply([Think(text=AUTO), Sealed(data=AUTO), call("get_weather", city="X")])
+
+
+SCRIPTS = {"two": _two, "sealed": _sealed}
+
+
 def broken(strict_hosts, name):
     """A talk whose history its host refuses, and the refusal."""
-    from reasoning_replay.testing import AUTO, Reply, Sealed, Text, Think, call
-
     kind, asked, breaks, means = CASES[name]
     asked = dict(asked)
     cut, ends, first, script = (asked.pop(key, None) for key in ("cut", "ends", "first", "script"))
-    two = lambda turn: Reply([Think(text="A first"), Think(text="B then"), call("get_weather", city="X")])  # noqa: E731
-    sealed = lambda turn: Reply(
-        [Think(text=AUTO), Sealed(data=AUTO), call("get_weather", city="X")] if turn.step < 2 else [Text("Fine.")]
-    )  # noqa: E731
-    host = strict_hosts(kind, script={"two": two, "sealed": sealed}.get(script), **asked.pop("options", {}))
+    host = strict_hosts(kind, script=SCRIPTS.get(script), **asked.pop("options", {}))
     talk = Talk(host, **asked)
     later = talk.request
     if first is not None:
@@ -310,8 +317,13 @@ def broken(strict_hosts, name):
     return talk, response, means
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_a_refusal_is_answered_with_what_its_words_allow_and_the_host_takes_it(strict_hosts, name):
+FIRST = {kind: name for name, (kind, *_) in reversed(CASES.items())}
+"""One case of each host runs every time, all of them in the long run (.ci/full)."""
+ROWS = [name if name in FIRST.values() else pytest.param(name, marks=pytest.mark.slow) for name in CASES]
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_what_its_words_allow_is_taken_by_the_host_and_so_is_what_is_healed_without_them(strict_hosts, name):
     talk, response, means = broken(strict_hosts, name)
     assert response.status_code in (400, 404, 422), "nothing was provoked"
     before = deepcopy(talk.history)
@@ -328,12 +340,11 @@ def test_a_refusal_is_answered_with_what_its_words_allow_and_the_host_takes_it(s
         done = repair(done.messages, request=done.request, error=error, **talk.about)
         assert done.changed, response.text
     assert 200 == response.status_code
+    check_without_the_refusal(talk, name)
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_without_the_refusal_all_is_healed_that_would_have_been_refused(strict_hosts, name):
-    talk, response, _ = broken(strict_hosts, name)
-    assert response.status_code in (400, 404, 422), "nothing was provoked"
+def check_without_the_refusal(talk, name):
+    """All that would have been refused is healed, once and for all."""
     before = deepcopy(talk.history)
     done = repair(talk.history, request=talk.request, **talk.about)
     assert before == talk.history
@@ -341,9 +352,8 @@ def test_without_the_refusal_all_is_healed_that_would_have_been_refused(strict_h
     assert again.messages is done.messages
     assert not again.changed
     plan = prepare(done.messages, request=done.request, **talk.about)
-    if name in ONLY_THE_HOST_KNOWS:
-        return
-    assert 200 == talk.send(plan.messages, plan.request).status_code, talk.host.refusals[-1]
+    if name not in ONLY_THE_HOST_KNOWS:
+        assert 200 == talk.send(plan.messages, plan.request).status_code, talk.host.refusals[-1]
 
 
 ONLY_THE_HOST_KNOWS = {

@@ -185,7 +185,11 @@ def lost():
     ]
 
 
-@pytest.mark.parametrize("name", WAYS)
+OFTEN = ("bind_tools", "with_fallbacks", "configurable_fields", "an alternative's factory", "init_chat_model")
+PACKED = [name if name in OFTEN else pytest.param(name, marks=pytest.mark.slow) for name in WAYS]
+
+
+@pytest.mark.parametrize("name", PACKED)
 def test_the_setting_travels_wherever_the_policy_does(strict_hosts, name):
     host = strict_hosts("deepseek", filler="space")
     bare = deepseek(host)
@@ -273,11 +277,11 @@ def test_the_last_word_counts_and_silence_keeps_what_was_said():
     assert with_reasoning_replay(model, Policy(window="all"))._reasoning_replay.retry_refused is True
     assert with_reasoning_replay(model, retry_refused=False)._reasoning_replay.retry_refused is False
     fake = with_reasoning_replay(FakeListChatModel(responses=["x"]), retry_refused=True)
-    assert pickle.loads(pickle.dumps(fake))._reasoning_replay.retry_refused is True  # noqa: S301
+    assert pickle.loads(pickle.dumps(fake))._reasoning_replay.retry_refused is True
     assert with_reasoning_replay(deepseek())._reasoning_replay.retry_refused is None
 
 
 @pytest.mark.parametrize("wrong", ["yes", 1, Policy()])
 def test_what_is_no_truth_value_is_refused(wrong):
-    with pytest.raises(TypeError, match="retry_refused: a .*; allowed: True, False, or None"):
+    with pytest.raises(TypeError, match=r"retry_refused: a .*; allowed: True, False, or None"):
         with_reasoning_replay(deepseek(), retry_refused=wrong)
