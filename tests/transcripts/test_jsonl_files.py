@@ -8,6 +8,7 @@ import io
 import json
 import os
 import random
+import shutil
 import signal
 import stat
 import subprocess
@@ -15,7 +16,6 @@ import sys
 import threading
 import time
 import warnings
-from itertools import count
 from pathlib import Path
 
 import pytest
@@ -130,48 +130,60 @@ def test_an_open_file_on_a_full_disk_says_so():
         dump_jsonl([message(1)], Full())
 
 
-@pytest.fixture
-def small_disk(tmp_path):
-    """A file system of 256 KB."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(place)], capture_output=True, check=False
-    )
-    if done.returncode != 0:
+SMALL_DISK = ("unshare", "-m", "sh", "-c", 'mount -t tmpfs -o size=256k tmpfs "$1" && shift && exec "$@"', "sh")
+"""Runs a program that has a file system of 256 KB for itself: it goes with the program, whatever becomes of that."""
+
+GROWS = """
+import errno, sys, warnings
+from itertools import count
+from pathlib import Path
+from reasoning_replay.transcripts import TranscriptWriter, load_jsonl
+warnings.simplefilter("error")
+path, filler, written = Path(sys.argv[1], "x.jsonl"), Path(sys.argv[1], "filler"), []
+out = TranscriptWriter(path)
+try:
+    for number in count():
+        if number == 40: filler.write_bytes(b"x" * 150_000)
+        out.append({"number": number, "content": "x" * 1500})
+        written.append(number)
+except OSError as error:
+    assert (errno.ENOSPC, str(path)) == (error.errno, error.filename), error
+    assert "nothing of this was written, and what was there is whole" in str(error)
+assert len(written) > 40
+assert written == [each["number"] for each in load_jsonl(path)]  # no warning: the file ends with a whole record
+filler.unlink()
+out.append({"number": 1000})
+assert [*written, 1000] == [each["number"] for each in load_jsonl(path)]
+"""
+DOES_NOT_FIT = """
+import sys
+from pathlib import Path
+from reasoning_replay.transcripts import dump_jsonl, load_jsonl
+path = Path(sys.argv[1], "x.jsonl")
+dump_jsonl(({"number": number} for number in range(100)), path)
+try:
+    dump_jsonl(({"number": number} for number in range(100_000)), path)
+except OSError as error:
+    assert "No space left on device; what was there is whole: mend it and write again" in str(error), error
+else:
+    raise AssertionError
+assert list(range(100)) == [each["number"] for each in load_jsonl(path)]
+assert [path] == list(path.parent.iterdir())
+"""
+
+
+@pytest.mark.parametrize("script", [GROWS, DOES_NOT_FIT], ids=["writer", "dump"])
+def test_on_a_full_disk_nothing_is_lost_that_was_there_and_one_goes_on_when_there_is_room(script, tmp_path):
+    run = [*SMALL_DISK, str(tmp_path)]
+    if (
+        shutil.which("unshare") is None
+        or subprocess.run([*run, "true"], capture_output=True, check=False).returncode != 0
+    ):
         pytest.skip("only root may mount a small disk")
-    yield place
-    subprocess.run(["umount", "-l", str(place)], check=True)
-
-
-def test_on_a_full_disk_nothing_is_lost_that_was_there_and_one_goes_on_when_there_is_room(small_disk):
-    path, filler = small_disk / "x.jsonl", small_disk / "filler"
-    written = []
-
-    def fill(out):
-        for number in count():
-            if number == 40:
-                filler.write_bytes(b"x" * 150_000)
-            out.append({**message(number), "content": "x" * 1500})
-            written.append(number)
-
-    with TranscriptWriter(path) as out:
-        with pytest.raises(OSError, match="nothing of this was written, and what was there is whole") as caught:
-            fill(out)
-        assert (errno.ENOSPC, str(path)) == (caught.value.errno, caught.value.filename)
-        assert written == numbers(path)  # no warning: the file ends with a whole record
-        filler.unlink()
-        out.append(message(1000))
-    assert [*written, 1000] == numbers(path)
-
-
-def test_a_dump_that_does_not_fit_leaves_the_old_file_and_nothing_beside_it(small_disk):
-    path = small_disk / "x.jsonl"
-    dump_jsonl(map(message, range(100)), path)
-    with pytest.raises(OSError, match="No space left on device; what was there is whole: mend it and write again"):
-        dump_jsonl((message(number) for number in range(100_000)), path)
-    assert list(range(100)) == numbers(path)
-    assert [path] == list(small_disk.iterdir())
+    done = subprocess.run(
+        [*run, sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert (0, "") == (done.returncode, done.stderr)
 
 
 @pytest.mark.parametrize("after", [0, 1, 30])
