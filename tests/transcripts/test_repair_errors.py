@@ -451,13 +451,16 @@ def test_an_exception_is_read_as_the_text_that_it_holds(make):
     assert [(1, "drop", "sealed")] == rows_of(done)
 
 
+def raised_meanwhile():
+    try:
+        raised(anthropics())
+    except Exception:  # noqa: BLE001 - whichever it is
+        raise ValueError("rate limited")  # noqa: B904 - on purpose
+
+
 def test_what_was_in_the_air_when_an_error_was_raised_is_another_matter():
     with pytest.raises(ValueError, match="rate") as caught:
-        try:
-            raised(anthropics())
-        except Exception as error:  # noqa: BLE001 - whichever it is
-            error.__traceback__ = None
-            raise ValueError("rate limited")  # noqa: B904 - on purpose
+        raised_meanwhile()
     done = repair(claude(), error=caught.value, **asked("anthropic", "anthropic", "claude-sonnet-4-5"))
     assert not done.changed
 
