@@ -62,7 +62,8 @@ def _redacted(form: Form, row: Mapping[str, Any], shape: Message) -> Any:
     if shape.redacted and not any(payload.strip("\0") for _, payload in payloads):
         return row  # an empty item of reasoning that an earlier redaction has left
     bare = _bare(form, row)
-    gone = set(texts_in(row)).union(*(payload.split("\0") for _, payload in payloads)).difference(texts_in(bare))
+    gone = set(texts_in(row)).difference(texts_in(bare)).union(*(payload.split("\0") for _, payload in payloads))
+    gone.difference_update(texts_in({key: bare[key] for key in _SEEN.intersection(bare)}))
     return _noted(form, _cleaned(form, bare, Secrets(gone)), [_note(*each) for each in payloads])
 
 
