@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from .._vocabulary import Encode, encoder
 
-MAX_CACHED: Final = 1 << 16
-"""Texts that a vocabulary remembers: some 10 MB. A history of 10,000 messages has about 30,000."""
+MAX_CACHED: Final = 1 << 17
+"""Texts that a vocabulary remembers: some 30 MB at most. A history of 10,000 messages has about 25,000."""
 
 
 class Words:
