@@ -246,9 +246,11 @@ def test_what_is_lost_is_named_by_file_record_and_bytes_and_never_by_its_words(t
     with path.open("ab") as file:
         file.write(b'{"reasoning_content":"CANARY-1;')
     with pytest.warns(LostRecord) as read:
-        numbers(path)
+        for _ in load_jsonl(path, form="chat"):
+            pass
     with pytest.warns(LostRecord) as grown:
         TranscriptWriter(path).close()
+    assert {__file__} == {each.filename for each in (*read, *grown)}  # where it was asked for
     start = f"{path}: record 2 was not written to its end (31 bytes of it were there); "
     assert f"{start}all before it is here, or it is being written right now" == str(read[0].message)
     assert f"{start}they were cut off, and all before it stands" == str(grown[0].message)

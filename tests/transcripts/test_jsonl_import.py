@@ -250,6 +250,11 @@ def test_a_transcript_is_marked_where_it_has_no_mark_when_an_origin_is_said(tmp_
     assert shown.CHAT == list(load_jsonl(tmp_path / "x.jsonl"))
 
 
+def test_a_transcript_without_messages_has_nothing_to_mark(tmp_path):
+    dump_jsonl([], tmp_path / "x.jsonl")
+    assert [] == list(load_jsonl(tmp_path / "x.jsonl", origin=DEEPSEEK))
+
+
 # What is said of what -------------------------------------------------------------------------------------------------
 
 BAD = [

@@ -133,7 +133,7 @@ class TranscriptWriter:
             undo.callback(self.close)
             self._header, self.loss = resumed(self._fd, self._path, header)
             if self.loss is not None:
-                told(str(self._path), self.loss, "they were cut off, and all before it stands")
+                told(str(self._path), self.loss, "they were cut off, and all before it stands", depth=3)
             undo.pop_all()
         if form is not None:
             self._header = self._header._replace(form=form)

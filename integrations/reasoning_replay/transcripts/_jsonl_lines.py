@@ -45,11 +45,11 @@ class LostRecord(UserWarning):
     """A transcript ends in the middle of a record. It names the file, the record and the bytes."""
 
 
-def told(name: str, loss: Loss, done: str) -> None:
-    """Warns of a loss."""
+def told(name: str, loss: Loss, done: str, depth: int) -> None:
+    """Warns of a loss, at the line that is so many calls away."""
     what = f"record {loss.record}" if loss.record else "the header"
     text = f"{name}: {what} was not written to its end ({loss.bytes} bytes of it were there); {done}"
-    warnings.warn(text, LostRecord, stacklevel=5)
+    warnings.warn(text, LostRecord, stacklevel=depth)
 
 
 def header_line(header: Header) -> bytes:

@@ -58,7 +58,7 @@ class Transcript(Iterator[Any]):
             self._ahead = self._several(PEEK)
             self._form = form_seen(message for message, where in self._ahead if where)
         self._told: Told | None = None
-        if origin is not None:
+        if origin is not None and self._is_any():
             self._told = Told(origin, form_told(self._form, origin, self._name), form is not None)
             self._ahead = self._told.adopted(self._ahead)
 
@@ -66,6 +66,10 @@ class Transcript(Iterator[Any]):
     def form(self) -> str | None:
         """How the messages are written: as the caller or the header says, else by the shape of the first ones."""
         return self._form
+
+    def _is_any(self) -> bool:
+        """Whether there is a message to be marked."""
+        return self._form is not None or any(where != "" for _, where in self._ahead)
 
     @property
     def redacted(self) -> bool:
@@ -157,7 +161,7 @@ class Transcript(Iterator[Any]):
 
     def _lose(self, loss: Loss) -> None:
         self._loss = loss
-        told(self._name, loss, "all before it is here, or it is being written right now")
+        told(self._name, loss, "all before it is here, or it is being written right now", depth=5)
 
 
 _NEWLINE = ord("\n")
