@@ -476,3 +476,82 @@ def test_no_word_of_an_error_is_shown():
     done = repair(own(claude(), "anthropic", "anthropic", "m"), error=error, **asked("anthropic", "anthropic", "m"))
     assert done.changed
     assert "CANARY" not in f"{done!r} {done.report} {done.report.to_dict()}"
+
+
+# From the wire back to the caller's messages --------------------------------------------------------------------------
+
+
+def two_steps(form):
+    """A system message, a message that the plan leaves out, and two replies of Claude's, in chat's or LangChain's words."""
+
+    def block(at):
+        return {"type": "thinking", "thinking": "t", "signature": f"S{at}"}
+
+    rows = [
+        {"role": "system", "content": "s"}, user(), {"role": "assistant", "content": "", "thinking_blocks": [{**block(0), "signature": "foreign"}]},
+        {"role": "assistant", "content": "", "tool_calls": [CALL], "thinking_blocks": [block(1), block(2)]},
+        {"role": "tool", "tool_call_id": "c1", "content": "3C"}, {"role": "tool", "tool_call_id": "c2", "content": "4C"},
+        {"role": "assistant", "content": "x", "thinking_blocks": [block(3)]}, user(),
+    ]  # fmt: skip
+    rows[3]["tool_calls"] = [CALL, {**CALL, "id": "c2"}]
+    about = asked("anthropic", "anthropic", "claude-sonnet-4-5")
+    origin = Origin(about["host"], dialect="anthropic", model="claude-sonnet-4-5")
+    adopted = [row if at == 2 else adopt([row], origin, form="litellm")[0] for at, row in enumerate(rows)]
+    if form == "litellm":
+        return adopted, {**about, "form": form}
+    messages = pytest.importorskip("langchain_core.messages")
+    said = [
+        messages.SystemMessage("s"), messages.HumanMessage("x"), messages.AIMessage([{**block(0), "signature": "foreign"}]),
+        messages.AIMessage([block(1), block(2)], tool_calls=[{"name": "f", "args": {}, "id": each} for each in ("c1", "c2")]),
+        messages.ToolMessage("3C", tool_call_id="c1"), messages.ToolMessage("4C", tool_call_id="c2"),
+        messages.AIMessage([block(3), {"type": "text", "text": "x"}]), messages.HumanMessage("x"),
+    ]  # fmt: skip
+    return [each if at == 2 else adopt([each], origin, form="langchain")[0] for at, each in enumerate(said)], {
+        **about,
+        "form": form,
+    }
+
+
+@pytest.mark.parametrize("form", ["litellm", "langchain"])
+@pytest.mark.parametrize(
+    ("place", "row", "size"),
+    [("1.content.0", 3, 3), ("1.content.1", 3, 3), ("3.content.0", 6, 3), ("9.content.0", None, 0)],
+)
+def test_a_place_on_the_wire_is_found_in_messages_of_another_form(form, place, row, size):
+    """System messages go apart, the foreign one is left out, results in a row are one message of the user's."""
+    history, about = two_steps(form)
+    done = repair(history, error=(400, f"messages.{place}: Invalid `signature` in `thinking` block"), **about)
+    touched = {each.index for each in done.report.rows}
+    assert ({row} if row is not None else {2, 3, 6}) == touched
+    if row == 3:  # one block of two
+        (line,) = done.report.rows
+        assert size == line.bytes
+
+
+def test_in_the_latest_reply_the_whole_run_goes():
+    one, two = ({"type": "thinking", "thinking": "t", "signature": each} for each in ("S1", "S2"))
+    history = own(
+        [
+            user(),
+            {"role": "assistant", "content": [one, two, {"type": "tool_use", "id": "a", "name": "f", "input": {}}]},
+        ],
+        "anthropic",
+        "anthropic",
+        "m",
+    )
+    about = asked("anthropic", "anthropic", "m")
+    done = repair(history, error=(400, "messages.1.content.1: Invalid `signature` in `thinking` block"), **about)
+    assert ["tool_use"] == [block["type"] for block in done.messages[1]["content"]]
+
+
+def test_a_place_that_is_counted_without_what_the_plan_left_out_is_found():
+    """The first reply is another's: the plan leaves it out, and the host counts one message less."""
+    foreign = {"role": "assistant", "content": [{"type": "thinking", "thinking": "t", "signature": "S0"}]}
+    rows = own(claude(), "anthropic", "anthropic", "claude-sonnet-4-5")
+    history = [rows[0], foreign, *rows[1:]]
+    done = repair(
+        history,
+        error=(400, "messages.1.content.0: Invalid `signature` in `thinking` block"),
+        **asked("anthropic", "anthropic", "claude-sonnet-4-5"),
+    )
+    assert [(2, "drop", "sealed")] == rows_of(done)
