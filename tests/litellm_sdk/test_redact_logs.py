@@ -146,7 +146,7 @@ def test_nor_in_the_responses_api(kind, mode, strict_hosts, redacted):
 
 
 MESSAGES = [
-    (kind, mode) for kind in ("anthropic", "deepseek", "openai-responses") for mode in ("async", "async stream")
+    (kind, mode) for kind in ("anthropic", "groq", "openai-responses") for mode in ("async", "async stream")
 ]
 
 
