@@ -15,7 +15,7 @@ from typing import Any, Final
 from .._vocabulary import Encode, encoder
 
 MAX_CACHED: Final = 1 << 17
-"""Texts that a vocabulary remembers: some 30 MB at most. A history of 10,000 messages has about 25,000."""
+"""Texts that a vocabulary remembers: some 20 MB at most. A history of 10,000 messages has about 25,000."""
 
 
 class Words:
