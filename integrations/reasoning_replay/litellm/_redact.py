@@ -15,6 +15,8 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import partial
+from itertools import chain
+from threading import Lock
 from types import MethodType
 from typing import Any
 
@@ -30,6 +32,8 @@ EVENTS = (
     "log_model_group_rate_limit_error",
 )
 """Methods of a `CustomLogger` that are told of a call, and change nothing in it (litellm 1.110.2)."""
+_MORE = {"_ProxyDBLogger": ("async_post_call_failure_hook",)}
+"""Class -> what else it logs in: the proxy's spend log of a failure."""
 _HOOKS = ("logging_hook", "async_logging_hook")
 """They give back what the loggers behind them get: LiteLLM goes on with it."""
 _OPEN = ("_reasoning_replay", "_reasoning_replay_bridge")
@@ -79,20 +83,24 @@ class Wrapped:
 
     def __init__(self, hooks: Hooks) -> None:
         self._hooks = hooks
-        self._methods = {name: _method(name, hooks) for name in EVENTS}
+        self._methods = {name: _method(name, hooks) for name in (*EVENTS, *chain.from_iterable(_MORE.values()))}
         self._seen: dict[int, weakref.ref[Any]] = {}
+        self._lock = Lock()
 
     def watch(self, callbacks: Iterable[Any]) -> None:
         """Wraps what is new among these."""
         for each in callbacks:
             if isinstance(each, CustomLogger) and id(each) not in self._seen and each is not self._hooks:
-                self._wrap(each)
+                with self._lock:
+                    if id(each) not in self._seen:
+                        self._wrap(each)
 
     def _wrap(self, logger: CustomLogger) -> None:
         self._seen[id(logger)] = weakref.ref(logger, partial(self._gone, id(logger)))
         if _routes(logger):
             return
-        for name, method in self._methods.items():
+        for name in (*EVENTS, *_MORE.get(type(logger).__name__, ())):
+            method = self._methods[name]
             if getattr(type(logger), name, None) is not getattr(CustomLogger, name, None) or name in vars(logger):
                 bound = MethodType(method, logger)
                 vars(logger)[_before(name)] = vars(logger).get(name)
@@ -105,7 +113,7 @@ class Wrapped:
         """Every logger as it was."""
         for found in list(self._seen.values()):
             logger = found()
-            for name in EVENTS if logger is not None else ():
+            for name in self._methods if logger is not None else ():
                 held = vars(logger)
                 if isinstance(held.get(name), MethodType) and held[name].__func__ is self._methods[name]:
                     before = held.pop(_before(name))
