@@ -437,6 +437,16 @@ def test_an_encode_of_ones_own_may_give_tokens_or_their_number():
     assert count_tokens(messages, encode=by_words, **DEEPSEEK) == count_tokens(messages, encode=str.split, **DEEPSEEK)
 
 
+def test_an_encode_that_cannot_be_a_key_counts_too():
+    class Own:
+        __hash__ = None
+
+        def __call__(self, text):
+            return by_words(text)
+
+    assert count_tokens(turn(), encode=by_words, **DEEPSEEK) == count_tokens(turn(), encode=Own(), **DEEPSEEK)
+
+
 def test_what_encode_gives_is_checked():
     with pytest.raises(
         TypeError, match="encode: gave a NoneType for a text; allowed: the number of tokens, or a list of them"
@@ -538,6 +548,7 @@ def test_the_sum_of_the_pieces_is_what_count_tokens_gives_and_repr_shows_no_text
     assert f"<Count {found.total} tokens: visible 9, reasoning 1, tools" in repr(found)
     assert "encode=by_words (exact)" in repr(found)
     assert "CANARY" not in repr(found) + str(found.methods)
+    assert {found} == {counted(history, request=TOOLS_REQUEST, encode=by_words, **DEEPSEEK)}
     assert "<Count 0 tokens: nothing; x>" == repr(
         Count(visible=0, reasoning=0, sealed=0, tools=0, overhead=0, methods={"visible": "x"})
     )

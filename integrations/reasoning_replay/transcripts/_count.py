@@ -42,7 +42,7 @@ class Count:
     """Descriptions of the request's tools."""
     overhead: int
     """What the model's template writes around all that."""
-    methods: Mapping[str, str] = field(repr=False)
+    methods: Mapping[str, str] = field(repr=False, hash=False)
     """Which of these → how it was counted: `<vocabulary> (exact)`, or what estimate and whose."""
 
     @property

@@ -7,7 +7,7 @@ No vocabulary is chosen here (`_count_families` does) and no message is read.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Hashable, Sized
 from functools import lru_cache
 from math import ceil
 from typing import Any, Final
@@ -79,13 +79,14 @@ def estimated() -> Words:
     return Words("characters by script", estimate, exact=False)
 
 
-@lru_cache(maxsize=8)
 def words_of(encode: Callable[[str], Any]) -> Words:
-    """The words of the caller's own function: text → tokens, or how many.
+    """The words of the caller's own function: text → tokens, or how many. Remembered between calls where it can be."""
+    return _words_of(encode) if isinstance(encode, Hashable) else _words_of.__wrapped__(encode)
 
-    Raises:
-        TypeError: the function gives neither.
-    """
+
+@lru_cache(maxsize=8)
+def _words_of(encode: Callable[[str], Any]) -> Words:
+    """Its `count` raises TypeError where the function gives neither."""
 
     def number(text: str) -> int:
         found = encode(text)
