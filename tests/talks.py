@@ -158,7 +158,7 @@ class Talk:
         status, answer, plan = self.sent(self.history)
         if status != 200:
             raise Refused(f"{self.case.name}: {json.dumps(answer)[:600]}")
-        made = capture(answer, plan.origin, form=self.case.form, known=MemoryStore())
+        made = capture(answer, plan.origin, form=self.case.form, known=self.call["known"], after=plan)
         self.history += made if isinstance(made, list) else [made]
         client = CLIENTS[self.host.dialect]
         return client.results_of({"items": made} if isinstance(made, list) else made, f"result {self.said} " * 3)

@@ -217,6 +217,7 @@ CHECKS: tuple[tuple[str, Callable[[Part, _Case], bool]], ...] = (
         lambda part, case: not any(case.returns(part, sealed=sealed) for sealed in (False, part.kind != "text")),
     ),
     ("sealed", lambda part, case: not case.returns(part, sealed=part.kind != "text")),
+    ("prefix", lambda part, case: part.moved and "prefix" in case.rule.bound),
     ("not_taken", lambda part, case: part.carrier not in TAKEN.get(case.target.dialect, {part.carrier})),
     ("refused", lambda part, case: part.redacted and "redacted" in case.rule.refuses),
     (

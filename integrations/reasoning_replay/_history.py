@@ -44,6 +44,8 @@ class Part(NamedTuple):
     """Where it was seen to come from (any accepted one suffices); None: not known."""
     restored: bool = False
     """The caller's message was without it; it is from the store."""
+    moved: bool = False
+    """What stood before it then is not what stands before it now: a session alone says that it belongs here."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -51,6 +51,8 @@ class Recalled(NamedTuple):
     """Row → place in the caller's list; None where they are the same."""
     restored: frozenset[int]
     """Rows whose reasoning came from the store."""
+    moved: frozenset[int]
+    """Those of them that only the session tells: what is before them was edited or cut since."""
     missed: frozenset[int]
     """Rows without reasoning for which the store had nothing that is sure."""
     origins: Mapping[bytes, frozenset[Origin]]
@@ -60,10 +62,10 @@ class Recalled(NamedTuple):
         """The history with a note on what was restored, and on what was looked for in vain."""
         if not self.restored and not self.missed:
             return history
-        back, lacking = (_each_once(how) for how in (_with_parts_restored, _missed))
+        back, moved, lacking = (_each_once(how) for how in (_with_parts_restored, _with_parts_moved, _missed))
         rows = list(history.rows)
         for row in self.restored:
-            rows[row] = back(rows[row])
+            rows[row] = (moved if row in self.moved else back)(rows[row])
         for row in self.missed:
             rows[row] = lacking(rows[row])
         return history.with_rows(rows)
@@ -89,8 +91,19 @@ def _with_parts_restored(shape: Message) -> Message:
     return replace(shape, parts=tuple(part._replace(restored=True) for part in shape.parts))
 
 
+def _with_parts_moved(shape: Message) -> Message:
+    return replace(shape, parts=tuple(part._replace(restored=True, moved=True) for part in shape.parts))
+
+
 def _missed(shape: Message) -> Message:
     return replace(shape, missed=True)
+
+
+class _Laid(NamedTuple):
+    """The rows of a reply with its reasoning."""
+
+    rows: list[Mapping[str, Any]]
+    moved: bool
 
 
 class _Asked(NamedTuple):
@@ -145,7 +158,7 @@ def recall(
     lacking = (each.said for each in asked if each.said.bare and each.said.start not in laid)
     missed = frozenset(row for said in lacking for row in _rows(said))
     if not laid:
-        return Recalled(messages, rows, trail, None, frozenset(), missed, origins)
+        return Recalled(messages, rows, trail, None, frozenset(), frozenset(), missed, origins)
     return _put_back(messages, rows, form, laid, {each.said.start: each.said.end for each in asked}, missed)._replace(
         trail=trail, origins=origins
     )
@@ -198,7 +211,7 @@ def _origins(marks: Sequence[bytes] | None) -> frozenset[Origin]:
 
 def _laid(
     asked: _Asked, found: Mapping[bytes, Sequence[bytes]], rows: list[Mapping[str, Any]], form: Form
-) -> list[Mapping[str, Any]] | None:
+) -> _Laid | None:
     """The rows of a reply with its reasoning; None where no key leads to one that is sure."""
     for key in asked.keys:
         kept = _one_of([_Kept.read(value) for value in found.get(key, ())], asked.said.calls)
@@ -206,7 +219,8 @@ def _laid(
             given = rows[asked.said.start : asked.said.end]
             run = _with_reasoning(given, kept.reasoning, form)
             if len(run) != len(given) or any(new is not old for new, old in zip(run, given, strict=True)):
-                return [form.mark(row, to_mark(kept.origin)) for row in run]
+                marked: list[Mapping[str, Any]] = [form.mark(row, to_mark(kept.origin)) for row in run]
+                return _Laid(marked, key.startswith(SESSION_KEY))
     return None
 
 
@@ -261,7 +275,7 @@ def _put_back(
     messages: Any,
     rows: list[Mapping[str, Any]],
     form: Form,
-    laid: Mapping[int, list[Mapping[str, Any]]],
+    laid: Mapping[int, _Laid],
     ends: Mapping[int, int],
     missed: frozenset[int],
 ) -> Recalled:
@@ -270,18 +284,21 @@ def _put_back(
     given: list[Any] = []
     places: list[int] = []
     restored: set[int] = set()
+    moved: set[int] = set()
     now_missed: set[int] = set()
     row = 0
     while row < len(rows):
-        run = laid.get(row)
-        if run is None:
+        found = laid.get(row)
+        if found is None:
             now_missed.update([len(out)] if row in missed else [])
             out.append(rows[row])
             given.append(messages[row] if not isinstance(messages, str) else rows[row])
             places.append(row)
             row += 1
             continue
+        run = found.rows
         restored.update(range(len(out), len(out) + len(run)))
+        moved.update(range(len(out), len(out) + len(run)) if found.moved else ())
         out += run
         given += run if form.back is None else [form.back(messages[row], each) for each in run]
         end = ends[row]
@@ -289,7 +306,8 @@ def _put_back(
         places += [min(row + max(0, each - spare), end - 1) for each in range(len(run))]
         row = end
     same = len(out) == len(rows)
-    return Recalled(given, out, b"", None if same else tuple(places), frozenset(restored), frozenset(now_missed), {})
+    at = None if same else tuple(places)
+    return Recalled(given, out, b"", at, frozenset(restored), frozenset(moved), frozenset(now_missed), {})
 
 
 def to_keep(

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reasoning_replay import prepare
-from reasoning_replay.testing import StrictHost, Text, call
+from reasoning_replay import MemoryStore, prepare
+from reasoning_replay.testing import StrictHost, Text, call, think
 from reasoning_replay.transcripts import CannotTrim, count_tokens, segments, trim
 from talks import CALLS, CASES, RESULTS, Talk, characters, copied, named, visible
 
@@ -117,3 +117,39 @@ OVER_HTTP = ("deepseek", "claudes in turns", "responses")
 @pytest.mark.parametrize("name", OVER_HTTP)
 def test_over_http_it_is_taken_as_well(name, strict_hosts):
     goes_well(Talk(CASE[name], strict_hosts(CASE[name].kind), random.Random(1), over_http=True))
+
+
+@pytest.mark.parametrize("session", [None, "a conversation"])
+def test_a_store_puts_nothing_back_that_a_cut_has_killed(session, hosts):
+    """What a client dropped is known by all that stood before it, or by a session: then that may be another past."""
+    talk = Remembered(CASE["claude 5.5"], hosts("anthropic"), random.Random(3), MemoryStore().of("me", session=session))
+    for _ in range(3):
+        talk.turn(2)
+    talk.turn(2, ends=False)
+    one = Trimmed(talk, characters)
+    smallest = one.smallest()
+    left = one.trim(talk.history, smallest)
+    one.check(left, smallest)
+    assert "signature" not in str(prepare(left, **talk.call).messages)
+    talk.history = left
+    talk.history += talk.reply(think(), call())
+    sent = prepare([*left[:-2], forgotten(left[-2]), left[-1]], **talk.call)
+    assert "signature" in str(sent.messages)  # it was said behind the cut
+    talk.takes([*left[:-2], forgotten(left[-2]), left[-1]])
+
+
+class Remembered(Talk):
+    """A conversation whose replies a store keeps."""
+
+    def __init__(self, case, host, draw, store):
+        super().__init__(case, host, draw)
+        self.store = store
+
+    @property
+    def call(self):
+        return {**super().call, "known": self.store}
+
+
+def forgotten(message):
+    """The reply as a client keeps it that shows no thinking."""
+    return {**message, "content": [block for block in message["content"] if block["type"] == "tool_use"]}

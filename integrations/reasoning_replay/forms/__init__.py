@@ -235,10 +235,14 @@ def given_back(form: Form, messages: Any, rows: list[Mapping[str, Any]], out: li
     if form.back is None:
         return out
     given = {id(row): message for row, message in zip(rows, messages, strict=True)}
-    return [
-        given[id(row)] if id(row) in given else form.back(given[id(row.source)], row)  # a form's `Edited`
-        for row in out
-    ]
+    return [given[id(row)] if id(row) in given else form.back(given_of(row, given), row) for row in out]
+
+
+def given_of(row: Any, given: Mapping[int, Any]) -> Any:
+    """The message that a row was made of: a form's `Edited` knows the row before it, which may be an edited one too."""
+    while id(row) not in given:
+        row = row.source
+    return given[id(row)]
 
 
 def layout_of(kinds: Iterable[tuple[str, int]]) -> list[str] | None:

@@ -50,7 +50,7 @@ class Edited(dict[str, Any]):
 
     def __init__(self, source: Mapping[str, Any], changes: Mapping[str, Any]) -> None:
         super().__init__(source)
-        self.source: Mapping[str, Any] = source.source if isinstance(source, Edited) else source
+        self.source = source
         self.changed: dict[str, None] = dict(source.changed) if isinstance(source, Edited) else {}
         self.put(changes)
 

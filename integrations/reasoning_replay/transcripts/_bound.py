@@ -18,7 +18,7 @@ from .._origin import MARK, Origin
 from .._policy import Policy
 from .._replay import rule_for
 from .._resolve import in_store, resolve
-from ..forms import LAYOUT, PSF, TURN, Form, form_for
+from ..forms import LAYOUT, PSF, TURN, Form, form_for, given_of
 from ..forms._carriers import LISTS, PSF_CARRIERS, SEALED, STRINGS
 
 IsBound = Callable[[Message], bool]
@@ -71,7 +71,7 @@ def given_as(form: Form, messages: Any, rows: list[Mapping[str, Any]], out: Sequ
         return messages
     given = {} if isinstance(messages, str) else {id(row): message for row, message in zip(rows, messages, strict=True)}
     return [
-        given[id(row)] if id(row) in given else row if form.back is None else form.back(given[id(row.source)], row)  # type: ignore[attr-defined]  # an `Edited`
+        given[id(row)] if id(row) in given else row if form.back is None else form.back(given_of(row, given), row)
         for row in out
     ]
 
