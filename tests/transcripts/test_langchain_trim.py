@@ -290,7 +290,20 @@ def test_a_model_that_counts_says_the_host_too_and_is_given_what_would_be_sent()
 
     bare = [HumanMessage("q"), AIMessage([{"type": "thinking", "thinking": "x", "signature": "s"}]), HumanMessage("r")]
     assert bare is trim_messages(bare, max_tokens=2, token_counter=counter, **AT)
+    assert bare is trim_messages(bare, max_tokens=2, token_counter=counter, strategy="first", **AT)
     assert ["q", "r"] == [m.content for m in seen[-1]]  # nobody may be sent the thinking of nobody knows whom
+
+
+def test_a_wrapped_model_that_counts_is_not_asked_to_plan_what_is_planned():
+    seen = []
+
+    class Counts(Model):
+        def get_num_tokens_from_messages(self, messages, tools=None):
+            seen.append(type(messages))
+            return len(messages)
+
+    assert 3 == len(trim_messages(turns(1, 1, 1), max_tokens=3, token_counter=with_reasoning_replay(Counts())))
+    assert {list} == {*seen}
 
 
 def test_a_host_by_name_is_counted_as_for_a_request_with_tools():
