@@ -290,6 +290,13 @@ def test_a_reply_that_says_nothing_is_shown_to_the_host_that_wrote_it_and_to_no_
         assert '<message type="human">q</message>' == text
 
 
+def test_that_holds_where_a_host_would_refuse_such_a_reply_as_a_message():
+    url, name = "https://api.anthropic.com", "claude-sonnet-4-5"
+    model = chat_anthropic(SimpleNamespace(url=url, model=name))
+    assert SECRET in shown([HumanMessage("q"), reply("thinking", Origin(url, dialect="anthropic", model=name))], model)
+    assert SECRET not in shown([HumanMessage("q"), reply("thinking", HERE)], model)
+
+
 def test_who_is_one_host_the_policy_of_the_middleware_or_of_the_wrapped_model_says():
     history = [HumanMessage("q"), reply("beside", THERE)]
     one = Policy(same_host=({"here.example", "there.example"},))
