@@ -18,6 +18,8 @@ from typing import NamedTuple
 HERE = Path(__file__).parent
 PACKAGE = HERE.parent / "integrations" / "reasoning_replay"
 QUICK = ("replay", "guards", "sealed", "turns", "origin", "rules", "fallback", "known", "invariants", "restore")
+LAST = ("transcripts/test_trim.py", "transcripts/test_trim_bound.py")
+"""Run behind the quick ones: only a row that those do not notice comes so far."""
 
 
 class Mutant(NamedTuple):
@@ -69,8 +71,8 @@ MUTANTS = (
     Mutant(
         "restore: without a mark",
         "_restore.py",
-        "return [form.mark(row, to_mark(kept.origin)) for row in run]",
-        "return list(run)",
+        "= [form.mark(row, to_mark(kept.origin)) for row in run]",
+        "= list(run)",
     ),
     Mutant(
         "restore: another version",
@@ -243,7 +245,7 @@ MUTANTS = (
     Mutant(
         "read keeps foreign mark",
         "forms/chat.py",
-        "    return _unmarked(found)\n",
+        "    return unmarked(found)\n",
         "    return dict(found)\n",
     ),
     Mutant(
@@ -456,6 +458,30 @@ MUTANTS = (
         ' or choice.thinking == "off":\n        return request\n    if any',
         ":\n        return request\n    if any",
     ),
+    Mutant(
+        "trim: bound blocks outlive a cut",
+        "transcripts/_trim_pieces.py",
+        "dead = len(self.rows) if cut > 0 else max(sealed, default=0)",
+        "dead = max(sealed, default=0)",
+    ),
+    Mutant(
+        "trim: one block goes from the middle",
+        "transcripts/_trim_pieces.py",
+        "dead = len(self.rows) if cut > 0 else max(sealed, default=0)",
+        "dead = len(self.rows) if cut > 0 else 0",
+    ),
+    Mutant(
+        "trim: demanded reasoning goes before a turn",
+        "transcripts/_trim_pieces.py",
+        "demanded = any(",
+        "demanded = False and any(",
+    ),
+    Mutant(
+        "trim: a result is parted from its call",
+        "transcripts/_trim_pieces.py",
+        "if not answers[start] and (",
+        "if (",
+    ),
 )
 
 
@@ -473,7 +499,7 @@ def survives(mutant: Mutant, copy: Path) -> bool:
     whole = path.read_text()
     path.write_text(whole.replace(mutant.before, mutant.after))
     try:
-        tests = [f"tests/test_{name}.py" for name in QUICK]
+        tests = [*(f"tests/test_{name}.py" for name in QUICK), *(f"tests/{name}" for name in LAST)]
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests],
             cwd=HERE.parent,
