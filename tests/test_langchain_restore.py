@@ -185,9 +185,9 @@ class TestWhereverAModelIsBuilt:
     def test_a_policy_alone_leaves_the_store_and_a_store_alone_leaves_the_policy(self, strict_hosts):
         host, store = strict_hosts("deepseek"), MemoryStore()
         model = self.built(host, store)
-        assert with_reasoning_replay(model, Policy(window="none"))._reasoning_replay == (Policy(window="none"), store)
+        assert with_reasoning_replay(model, Policy(window="none"))._reasoning_replay == (Policy(window="none"), store, None)
         other = MemoryStore()
-        assert with_reasoning_replay(model, known=other)._reasoning_replay == (policy(host), other)
+        assert with_reasoning_replay(model, known=other)._reasoning_replay == (policy(host), other, None)
         assert with_reasoning_replay(model, known=store) is model
 
     def test_a_deep_copy_of_a_model_shares_the_store(self):

@@ -528,20 +528,18 @@ def test_a_place_on_the_wire_is_found_in_messages_of_another_form(form, place, r
         assert size == line.bytes
 
 
-def test_in_the_latest_reply_the_whole_run_goes():
+def test_in_the_latest_reply_the_whole_run_goes_and_in_an_earlier_one_the_block_that_is_named():
+    """ "Blocks in the latest assistant message cannot be modified"."""
     one, two = ({"type": "thinking", "thinking": "t", "signature": each} for each in ("S1", "S2"))
-    history = own(
-        [
-            user(),
-            {"role": "assistant", "content": [one, two, {"type": "tool_use", "id": "a", "name": "f", "input": {}}]},
-        ],
-        "anthropic",
-        "anthropic",
-        "m",
+    said = {"role": "assistant", "content": [one, two, {"type": "text", "text": "x"}]}
+    about = asked("anthropic", "anthropic", "claude-sonnet-4-5")
+    error = (400, "messages.1.content.0: Invalid `signature` in `thinking` block")
+    latest = repair(own([user(), said, user()], "anthropic", "anthropic", "claude-sonnet-4-5"), error=error, **about)
+    assert ["text"] == [block["type"] for block in latest.messages[1]["content"]]
+    earlier = repair(
+        own([user(), said, user(), said, user()], "anthropic", "anthropic", "claude-sonnet-4-5"), error=error, **about
     )
-    about = asked("anthropic", "anthropic", "m")
-    done = repair(history, error=(400, "messages.1.content.1: Invalid `signature` in `thinking` block"), **about)
-    assert ["tool_use"] == [block["type"] for block in done.messages[1]["content"]]
+    assert ["S2", None] == [block.get("signature") for block in earlier.messages[1]["content"]]
 
 
 def test_a_place_that_is_counted_without_what_the_plan_left_out_is_found():

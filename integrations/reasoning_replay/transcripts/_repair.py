@@ -109,7 +109,7 @@ def repair(
     work = Repairing(messages, shape.rows(messages), shape)
     if said is None:
         return _healed(work, asked, target)
-    plan = _replay.prepare(messages, **asked)
+    plan = _replay.prepare_untold(messages, **asked)
     assert plan.work is not None
     return _answered_to(work, plan.work, target, request, hint, said, certain=False)
 
@@ -147,7 +147,7 @@ def _healed(work: Repairing, asked: dict[str, Any], target: Origin) -> Repaired:
     if kit is not None:
         answered(work, kit)
     _repair_rows.filled(work)
-    plan = _replay.prepare(work.rows if work.form.back is None else work.result(), **asked)
+    plan = _replay.prepare_untold(work.rows if work.form.back is None else work.result(), **asked)
     assert plan.work is not None
     _without_refused(work, plan.work)
     _repair_rows.filled(work)

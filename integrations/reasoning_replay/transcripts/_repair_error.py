@@ -61,7 +61,7 @@ def refusal_of(error: object) -> Refusal:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """The error and what it says it was raised from; what merely was in the air then may be another host's."""
+    """The error and what it was raised from; what merely was in the air then may be another host's."""
     seen: set[int] = set()
     found: BaseException | None = error
     while found is not None and id(found) not in seen and len(seen) < _DEEP:
