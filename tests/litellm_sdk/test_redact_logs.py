@@ -145,9 +145,7 @@ def test_nor_in_the_responses_api(kind, mode, strict_hosts, redacted):
     assert [] == host.refusals + host.lost()
 
 
-MESSAGES = [
-    (kind, mode) for kind in ("anthropic", "groq", "openai-responses") for mode in ("async", "async stream")
-]
+MESSAGES = [(kind, mode) for kind in ("anthropic", "groq", "openai-responses") for mode in ("async", "async stream")]
 
 
 @pytest.mark.parametrize(("kind", "mode"), sampled(MESSAGES, {("anthropic", "async stream")}))
@@ -308,3 +306,14 @@ def test_where_redaction_fails_a_logger_gets_names_and_numbers_and_the_call_goes
     assert [] == dumps.holding(secrets_of(host))
     assert any(b"litellm_call_id" in raw for _, raw in dumps)
     assert [] == host.refusals + host.lost()
+
+
+def test_what_a_hook_gives_back_has_our_own_notes_in_it_which_no_logger_has_seen(redacted):
+    dumps = redacted()
+    logger, callback = litellm.callbacks
+    callback.wrapped.watch([logger])
+    notes = {"_reasoning_replay": object(), "messages": []}
+    left, result = logger.logging_hook(kwargs=notes, result=None, call_type="completion")
+    assert left["_reasoning_replay"] is notes["_reasoning_replay"]
+    assert result is None
+    assert not any(b"_reasoning_replay" in raw for _, raw in dumps)

@@ -90,3 +90,11 @@ def test_what_is_captured_and_refused_shows_no_text():
     with pytest.raises(ValueError, match="allowed") as told:
         prepare([message, {"role": "assistant", "reasoning_content": [THOUGHT]}], host="llm.example")
     assert "CANARY" not in f"{told.value}{told.value!r}"
+
+
+def test_messages_out_of_a_log_are_refused_as_a_history():
+    message = capture(dict(REPLY), Origin("api.deepseek.com", model="deepseek-v4-pro"), known=MemoryStore())
+    (logged,) = redacted_values({"messages": [message]})
+    assert {"id": "redacted", "v": 1} == logged["messages"][0]["provider_specific_fields"]["reasoning_replay"]
+    with pytest.raises(ValueError, match="is redacted"):
+        prepare(logged["messages"], host="api.deepseek.com", model="deepseek-v4-pro")
