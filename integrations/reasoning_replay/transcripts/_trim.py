@@ -64,7 +64,8 @@ def trim(
     running turn goes only where nothing else helps and no tool loop needs it. Where a model binds its blocks to all
     that came before them (Claude from 5.1 on), a cut takes all of them, since the host would refuse them.
 
-    Keep what comes back: a list that is cut anew for every request loses more.
+    Keep what comes back: a list that is cut anew for every request loses more. With a store that restores in `known`
+    reasoning that goes would come back, and turns go in its place.
 
     Args:
         messages: the history, as `prepare` takes it; nothing of it is changed.
