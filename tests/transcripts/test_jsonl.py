@@ -156,9 +156,16 @@ ONE_OF_EACH = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_value_that_json_has_no_word_for_comes_back(kind):
-    message = {"role": "tool", "artifact": [ONE_OF_EACH[kind]], TAG: {"x": ONE_OF_EACH[kind]}}
+@pytest.mark.parametrize("key", ["x", TAG])
+def test_a_value_that_json_has_no_word_for_comes_back(kind, key):
+    message = {"role": "tool", "artifact": [ONE_OF_EACH[kind]], "more": {key: ONE_OF_EACH[kind]}}
     assert same(list(saved([message])), [message])
+
+
+@pytest.mark.parametrize("value", [{1: "a"}, {None: 1}, {True: 1}, {1.5: 1}, float("nan"), (1,), {TAG: 1}], ids=repr)
+def test_what_json_would_change_without_a_word_comes_back_too(value):
+    for message in ({"role": "tool", "artifact": value}, {"role": "tool", "artifact": [[value]]}):
+        assert same(list(saved([message])), [message])
 
 
 @dataclass
