@@ -183,7 +183,7 @@ def _wrapped(original: Callable[..., Any]) -> Callable[..., Any]:
     if inspect.iscoroutinefunction(original):
 
         @functools.wraps(original)
-        async def ahandle_event(handlers: Any, event: str, ignored: str | None, *args: Any, **named: Any) -> None:
+        async def tell_later(handlers: Any, event: str, ignored: str | None, *args: Any, **named: Any) -> None:
             whole, others = _apart(handlers)
             if not others:
                 await original(handlers, event, ignored, *args, **named)
@@ -193,10 +193,10 @@ def _wrapped(original: Callable[..., Any]) -> Callable[..., Any]:
                 original(whole, event, ignored, *args, **named), original(others, event, ignored, *left, **kept)
             )
 
-        return ahandle_event
+        return tell_later
 
     @functools.wraps(original)
-    def handle_event(handlers: Any, event: str, ignored: str | None, *args: Any, **named: Any) -> None:
+    def tell(handlers: Any, event: str, ignored: str | None, *args: Any, **named: Any) -> None:
         whole, others = _apart(handlers)
         if not others:
             original(handlers, event, ignored, *args, **named)
@@ -206,7 +206,7 @@ def _wrapped(original: Callable[..., Any]) -> Callable[..., Any]:
         left, kept = _told(event, args, named)
         original(others, event, ignored, *left, **kept)
 
-    return handle_event
+    return tell
 
 
 def _apart(handlers: Sequence[Any]) -> tuple[list[Any], list[Any]]:

@@ -42,7 +42,7 @@ def readable(message: Any, *, form: str | None = None, dialect: str = "chat", re
     shape = form_for(form, dialect)
     rows = shape.rows(message if isinstance(message, list) else [message])
     looks = shape.view(rows, None).rows
-    told = _thoughts if reasoning else _said
+    told = _thoughts if reasoning is True else _said
     return "\n".join(piece for row, look in zip(rows, looks, strict=True) for piece in told(shape, row, look))
 
 
