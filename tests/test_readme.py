@@ -254,7 +254,12 @@ def test_one_sentence_a_line(page):
 
 
 def test_the_readme_is_a_page_that_a_person_reads():
-    assert len(text_of(README).encode()) <= 52_500
+    """Without the tables that are made: hosts and reasons grow with what is known. What is longer gets a page of its own."""
+    text = text_of(README)
+    made = sum(
+        len(page_tables.standing(text, name)["table"].encode()) for page, name in page_tables.TABLES if page == README
+    )
+    assert len(text.encode()) - made <= 44_000
 
 
 def test_the_chapter_on_testing_is_at_most_80_lines_long():
