@@ -1,13 +1,12 @@
 """`trim_messages` of reasoning_replay.langchain: langchain-core's arguments, whole turns, and what is left is taken by the hosts."""
 
 import json
+from random import Random
 
 import pytest
 
 pytest.importorskip("langchain_core")
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.messages import trim_messages as cores
@@ -114,14 +113,11 @@ def test_counters_are_taken_as_langchain_core_takes_them(counter):
         trim_messages(messages, max_tokens=0, token_counter=COUNTERS[counter])
 
 
-@settings(max_examples=60, deadline=None)
-@given(
-    sizes=st.lists(st.integers(0, 3), min_size=1, max_size=6),
-    budget=st.integers(0, 40),
-    first=st.booleans(),
-    system=st.booleans(),
-)
-def test_what_is_kept_is_the_longest_run_of_whole_turns_that_fits(sizes, budget, first, system):
+@pytest.mark.parametrize("seed", range(60))
+def test_what_is_kept_is_the_longest_run_of_whole_turns_that_fits(seed):
+    draw = Random(seed)
+    sizes = [draw.randint(0, 3) for _ in range(draw.randint(1, 6))]
+    budget, first, system = draw.randint(0, 40), draw.random() < 0.5, draw.random() < 0.5
     messages = [*([SYSTEM] if system else []), *turns(*sizes)]
     starts = [at for at, each in enumerate(messages) if each.type == "human"]
     head = int(system)
