@@ -1,8 +1,5 @@
 """One way to run each kind of LangChain call, for tests: `MODES` maps a name to a function that gives a whole reply."""
 
-import asyncio
-import atexit
-import contextvars
 import gc
 import warnings
 from functools import partial
@@ -10,11 +7,11 @@ from functools import partial
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.tools import tool
 
+from one_loop import run
 from reasoning_replay import Policy
 from reasoning_replay.testing import aliases
 
 KEY = "k"
-_runner = asyncio.Runner()
 
 
 def collected():
@@ -25,24 +22,10 @@ def collected():
         gc.freeze()
 
 
-@atexit.register
-def _end():
-    """The classes leave their async clients open: close what the loop still holds."""
-    for transport in list(_runner.get_loop()._transports.values()):
-        transport.abort()
-    _runner.run(asyncio.sleep(0))
-    _runner.close()
-
-
 @tool
 def get_weather(city: str) -> str:
     """The weather of a city."""
     return "3C"
-
-
-def run(coroutine):
-    """Runs a coroutine to its end on the one loop of the test run, in this test's context."""
-    return _runner.run(coroutine, context=contextvars.copy_context())
 
 
 def wrap(model, *hosts, **policy):

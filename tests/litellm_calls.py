@@ -3,13 +3,12 @@
 Messages are appended as a plain program does it: `messages.append(reply.choices[0].message)`.
 """
 
-import asyncio
-import contextvars
 from itertools import permutations
 
 import litellm
 import pytest
 
+from one_loop import run
 from reasoning_replay.litellm._patches import PATCHES, place_of
 from reasoning_replay.testing import Reply
 from reasoning_replay.testing._script import agent
@@ -34,13 +33,6 @@ PROVIDERS = {
 """Strict host -> LiteLLM's prefix for it."""
 EXTRA = {"anthropic": MANUAL}
 """Strict host -> what else a call to it carries."""
-
-_runner = asyncio.Runner()
-
-
-def run(coroutine):
-    """Runs a coroutine to its end on the one loop of the test run, in this test's context."""
-    return _runner.run(coroutine, context=contextvars.copy_context())
 
 
 def close(client):

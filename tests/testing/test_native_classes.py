@@ -1,7 +1,5 @@
 """LangChain's own classes reach the native hosts as they are, with nothing of ours: how, and what they make of a reply."""
 
-import asyncio
-
 import pytest
 
 google = pytest.importorskip("langchain_google_genai")
@@ -9,6 +7,7 @@ aws = pytest.importorskip("langchain_aws")
 from google.oauth2.credentials import Credentials
 from langchain_core.messages import HumanMessage, ToolMessage
 
+from one_loop import run
 from reasoning_replay.testing import Reply, Text, call, moved_prefixes, sealed, think
 
 # google-genai 3.6.1 subclasses aiohttp's session, which aiohttp warns of.
@@ -95,7 +94,7 @@ async def two_turns(model, way):
 @pytest.mark.parametrize("kind", sorted(MODELS))
 def test_its_own_class_reaches_the_host_and_is_taken_over_two_turns(strict_hosts, kind, way, version):
     host = strict_hosts(kind)
-    messages = asyncio.run(two_turns(MODELS[kind](host, output_version=version), way))
+    messages = run(two_turns(MODELS[kind](host, output_version=version), way))
 
     assert (6, [], []) == (len(host.requests), host.refusals, host.lost())
     assert [1, 1, 0, 1, 1, 0] == [len(m.tool_calls) for m in messages if m.type.startswith(("ai", "AI"))]
@@ -107,9 +106,9 @@ def test_converse_s_redacted_bytes_and_omitted_texts_come_back(strict_hosts, way
     parts = (think(), sealed(), Text("Let me see."), call())
     host = strict_hosts("bedrock", script=[Reply(parts), Reply((think(), Text("3C.")))])
     model = bedrock(host)
-    first = asyncio.run(said(model, way, [HumanMessage("q")]))
+    first = run(said(model, way, [HumanMessage("q")]))
     result = ToolMessage("3C", tool_call_id=first.tool_calls[0]["id"])
-    asyncio.run(said(model, way, [HumanMessage("q"), first, result]))
+    run(said(model, way, [HumanMessage("q"), first, result]))
 
     assert ([], []) == (host.refusals, host.lost())
 
@@ -120,10 +119,10 @@ def test_a_streamed_answer_comes_back_with_its_signed_empty_part_joined_to_its_t
     for way, taken in (("invoke", True), ("stream", False)):
         host = strict_hosts("gemini", script=[Reply(parts)] * 2, merges=False)
         model = gemini(host)
-        first = asyncio.run(said(model, way, [HumanMessage("q")]))
+        first = run(said(model, way, [HumanMessage("q")]))
         messages = [HumanMessage("q"), first, HumanMessage("And tomorrow?")]
         if taken:
-            asyncio.run(said(model, way, messages))
+            run(said(model, way, messages))
         else:
             with pytest.raises(Exception, match="Corrupted thought signature"):
-                asyncio.run(said(model, way, messages))
+                run(said(model, way, messages))

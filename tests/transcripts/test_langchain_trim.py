@@ -14,6 +14,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnableLambda
 
+from one_loop import run
 from reasoning_replay import MemoryStore, Origin, Policy
 from reasoning_replay._history import HistoryError
 from reasoning_replay._origin import MARK, OriginError, to_mark
@@ -353,12 +354,10 @@ async def _later(runnable, given):
 
 
 def test_without_messages_it_is_a_runnable_that_trims_what_it_is_given():
-    import asyncio
-
     messages = turns(1, 1, 0)
     runnable = trim_messages(max_tokens=1, token_counter=len)
     assert "trim_messages" == runnable.get_name()
-    assert messages[-1:] == runnable.invoke(messages) == asyncio.run(_later(runnable, messages))
+    assert messages[-1:] == runnable.invoke(messages) == run(_later(runnable, messages))
     prompt = ChatPromptTemplate([("system", "s"), ("placeholder", "{rows}")])
     chain = prompt | trim_messages(max_tokens=2, token_counter=len, include_system=True) | Model()
     assert "2" == chain.invoke({"rows": messages}).content

@@ -1,11 +1,10 @@
 """The README's one retry around LiteLLM, sync and async, whole and through the callback, at a strict host."""
 
-import asyncio
-
 import pytest
 
 litellm = pytest.importorskip("litellm")
 
+from one_loop import run
 from reasoning_replay import Origin, Policy, adopt
 from reasoning_replay.litellm import ReasoningReplay
 from reasoning_replay.testing import aliases
@@ -64,7 +63,7 @@ async def acomplete(host, messages, **call):
     return await litellm.acompletion(messages=done.messages, **done.request)
 
 
-WAYS = {"sync": complete, "async": lambda *args, **call: asyncio.run(acomplete(*args, **call))}
+WAYS = {"sync": complete, "async": lambda *args, **call: run(acomplete(*args, **call))}
 
 
 def call(host):
