@@ -7,6 +7,7 @@ A new form is one module with a `Form` and a line in `FORMS`.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from hashlib import blake2b
@@ -269,6 +270,24 @@ _USUAL_ORDER = ("thinking", "text", "tool_use")
 def wrong_type(index: int, key: str, value: object, allowed: str) -> HistoryError:
     """The error for a field of the wrong type. It names the type only: the value may be reasoning."""
     return HistoryError(f"messages[{index}].{key}: a {type(value).__name__}; allowed: {allowed}")
+
+
+_ROLE = re.compile("[a-z_]{1,20}")
+_KEY = re.compile(r"\$?[A-Za-z_]{1,30}")
+
+
+def wrong_role(index: int, role: object, allowed: Iterable[str]) -> HistoryError:
+    """The error for a role that is none. What does not look like one is not shown: it may be a text that slipped."""
+    return HistoryError(f"messages[{index}].role: {named(role, _ROLE)}; allowed: {', '.join(allowed)}")
+
+
+def named(value: object, looks: re.Pattern[str] = _KEY) -> str:
+    """A key or a word of a message as an error may show it: where it looks like one, else its type and length."""
+    if not isinstance(value, str):
+        return "None" if value is None else f"a {type(value).__name__}"
+    if looks.fullmatch(value):
+        return repr(str.__str__(value))
+    return f"a {type(value).__name__} of {len(value):,} characters"
 
 
 def shape_value(text: str) -> str:

@@ -13,9 +13,9 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from .._decision import Act, Decision, Zone, decided
-from .._history import History, HistoryError, Message, Part, StartsTurn
+from .._history import History, Message, Part, StartsTurn
 from .._origin import MARK, REDACTED, mark_id
-from . import TURN, Messages, Turns, canonical, plain, stated_turn, wrong_type
+from . import TURN, Messages, Turns, canonical, plain, stated_turn, wrong_role, wrong_type
 from ._carriers import part_of, under_mark
 from ._turns import last_start
 
@@ -76,8 +76,8 @@ def view(form: Blocks, messages: Messages, starts_turn: StartsTurn | None = None
     shapes: dict[Any, Message] = {}
     for index, message in enumerate(messages):
         role = message.get("role", form.default_role)
-        if role not in form.roles:
-            raise HistoryError(f"messages[{index}].role: {role!r}; allowed: {', '.join(form.roles)}")
+        if not isinstance(role, str) or role not in form.roles:
+            raise wrong_role(index, role, form.roles)
         stated_turn(index, message, None)
         made = _shape(form, form.roles[role], message, _checked(form, index, message))
         rows.append(shapes.setdefault(made, Message(*made)))

@@ -13,7 +13,7 @@ from typing import Any
 from .._decision import Decision, Zone, decided
 from .._history import History, HistoryError, Message, Part, StartsTurn
 from .._origin import MARK, REDACTED, from_mark_id, mark_id
-from . import PSF, TURN, Form, Messages, Turns, as_mapping, plain, stated_turn, unmarked, wrong_type
+from . import PSF, TURN, Form, Messages, Turns, as_mapping, plain, stated_turn, unmarked, wrong_role, wrong_type
 from ._anthropic_recall import RECALL
 from ._anthropic_stream import AnthropicStream
 from ._carriers import BY_NAME, block_code, extra_code, part_of, without_extras
@@ -42,7 +42,7 @@ def view(messages: Messages, starts_turn: StartsTurn | None = None) -> History:
     for index, message in enumerate(messages):
         role = message.get("role")
         if role not in ROLES:
-            raise HistoryError(f"messages[{index}].role: {role!r}; allowed: {', '.join(ROLES)}")
+            raise wrong_role(index, role, ROLES)
         stated_turn(index, message, None)
         made = _shape(str(role), message, _blocks(index, message))
         rows.append(shapes.setdefault(made, Message(*made)))

@@ -25,6 +25,7 @@ from . import (
     shape_value,
     stated_turn,
     unmarked,
+    wrong_role,
     wrong_type,
 )
 from ._carriers import (
@@ -288,7 +289,7 @@ def _never_sent(index: int, message: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _known_role(index: int, role: Any) -> str:
     if role not in ROLES:
-        raise HistoryError(f"messages[{index}].role: {role!r}; allowed: {', '.join(ROLES)}")
+        raise wrong_role(index, role, ROLES)
     return str(role)
 
 

@@ -14,7 +14,20 @@ from typing import Any
 from .._decision import Zone, decided
 from .._history import History, HistoryError, Message, Part, StartsTurn
 from .._origin import MARK, REDACTED, mark_id
-from . import PSF, TURN, Form, Messages, Turns, as_mapping, canonical, shape_value, stated_turn, unmarked, wrong_type
+from . import (
+    PSF,
+    TURN,
+    Form,
+    Messages,
+    Turns,
+    as_mapping,
+    canonical,
+    shape_value,
+    stated_turn,
+    unmarked,
+    wrong_role,
+    wrong_type,
+)
 from ._carriers import SEALED, STRINGS, part_of, under_mark
 from ._chat_recall import recall_by
 from ._inline import INLINE, inline_in
@@ -37,7 +50,7 @@ def view(messages: Messages, starts_turn: StartsTurn | None = None) -> History:
     for index, message in enumerate(messages):
         role = message.get("role")
         if role not in ROLES:
-            raise HistoryError(f"messages[{index}].role: {role!r}; allowed: {', '.join(ROLES)}")
+            raise wrong_role(index, role, ROLES)
         stated_turn(index, message, None)
         made = _shape(index, str(role), message)
         rows.append(shapes.setdefault(made, Message(*made)))

@@ -14,7 +14,7 @@ from typing import Any
 from .._decision import Act, Decision, Zone, decided
 from .._history import History, HistoryError, Message, Part, StartsTurn
 from .._origin import MARK, REDACTED, from_mark_id, mark_id
-from . import PSF, TURN, Form, Messages, Turns, as_mapping, listed, plain, stated_turn, unmarked
+from . import PSF, TURN, Form, Messages, Turns, as_mapping, listed, plain, stated_turn, unmarked, wrong_role
 from ._carriers import (
     BY_NAME,
     ITEM_SEALS,
@@ -71,7 +71,7 @@ def view(messages: Messages, starts_turn: StartsTurn | None = None) -> History:
     for index, item in enumerate(messages):
         role = role_of(item)
         if role not in ROLES:
-            raise HistoryError(f"messages[{index}].role: {role!r}; allowed: {', '.join(ROLES)}")
+            raise wrong_role(index, role, ROLES)
         if kind_of(item) == "":
             raise HistoryError(f"messages[{index}]: no type; allowed: an item with a type, or a message with a role")
         stated_turn(index, item, None)
