@@ -1,4 +1,4 @@
-"""What happens when something inside fails: the only broad `except`, and who hears of it.
+"""What happens when something inside fails: the only broad `except`s, and who hears of it.
 
 Logs hold host, model, counts and reason codes, never text; a fault is named by its type only, and without a traceback,
 since tracebacks show values. `observers` are told of every plan and every fault of their context (tests, captures).
@@ -44,6 +44,14 @@ def fail_closed(host: str, do: Callable[[], T], instead: Callable[[], T]) -> T:
     except Exception as error:  # noqa: BLE001 - the one place
         report_fault(error, host)
         return instead()
+
+
+def or_none(do: Callable[[], T]) -> T | None:
+    """What `do` gives, None where it raises: for reading an exception of anybody's class while it is handled."""
+    try:
+        return do()
+    except Exception:  # noqa: BLE001 - an attribute or a `__str__` may raise anything
+        return None
 
 
 def report_fault(error: Exception, host: str) -> None:

@@ -25,11 +25,12 @@ from ..forms import form_for, size_of
 from . import _repair_rows
 from ._repair_answers import answered
 from ._repair_calls import KITS, call_ids
-from ._repair_error import meaning, place_of, refusal_of
+from ._repair_error import meaning, place_of
 from ._repair_lines import Line, Repairing
 from ._repair_parts import KEEP, rewritten
 from ._repair_places import ITEM, NAME, Sent, sent_of
 from ._repair_smallest import MEANS, Case, Change
+from ._repair_words import Refusal, refusal_of
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -260,7 +261,7 @@ def _answered_to(
     target: Origin,
     request: Mapping[str, Any] | None,
     hint: str | None,
-    said: Any,
+    said: Refusal,
     *,
     certain: bool,
 ) -> Repaired:
@@ -268,7 +269,8 @@ def _answered_to(
     if means is None:
         return _result(work, planned, target, request, request, None)
     sent = sent_of(planned, target.dialect, certain=certain)
-    change = MEANS[means](Case(sent, said.text, place_of(said.text), request, hint))
+    text = said.text
+    change = MEANS[means](Case(sent, text, place_of(text), request, hint))
     _do(work, sent, change)
     left = request
     if change.request is not None:

@@ -7,13 +7,13 @@ count finds nothing, the list itself is counted: somebody may have sent it as it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from .._decision import Decision
 from .._history import History, Message, Part
 from .._plan import Work
-from ..forms import canonical, plain
+from ..forms import plain
 from ._repair_error import Place
 from ._repair_lines import Data
 
@@ -73,9 +73,14 @@ def every(sent: Sent, wanted: Wanted) -> Hits:
 
 
 def at_place(sent: Sent, place: Place, wanted: Wanted) -> Hits:
-    """The parts of that kind where the error points; all of them where it does not, or points to none."""
+    """The parts of that kind where the error points; all of them where it does not, or points to none.
+
+    An id is no count that may be off: of what is named by an id that stands nowhere here, nothing is taken.
+    """
     hits = every(sent, wanted)
-    for narrow in (_by_id, _by_ends, _by_count):
+    if place.ids:
+        return _by_id(sent, place, hits)
+    for narrow in (_by_ends, _by_count):
         found = narrow(sent, place, hits)
         if found:
             return found
@@ -83,29 +88,41 @@ def at_place(sent: Sent, place: Place, wanted: Wanted) -> Hits:
 
 
 def _by_id(sent: Sent, place: Place, hits: Hits) -> Hits:
-    named = [row for identity in place.ids for row in rows_named(sent, identity)]
-    return {row: _named(sent, row, hits[row], place.ids) for row in named if row in hits}
+    ids = frozenset(place.ids)
+    found = {row: _named(sent, row, hits[row], ids) for row in rows_named(sent, ids) if row in hits}
+    return {row: parts for row, parts in found.items() if parts}
 
 
-def _named(sent: Sent, row: int, parts: set[int], ids: tuple[str, ...]) -> set[int]:
-    """Of several items in one message the ones that are named."""
-    found = {at for at in parts if any(each in _held(sent, row, at) for each in ids)}
-    return found or parts
+def _named(sent: Sent, row: int, parts: set[int], ids: frozenset[str]) -> set[int]:
+    """Of several items in one message the ones that are named; a part that is no item is of the whole message."""
+    return {at for at in parts if sent.history.rows[row].parts[at].item is None or ids & _ids_of(sent, row, at)}
 
 
-def _held(sent: Sent, row: int, at: int) -> str:
-    """All that stands in the item of a part, as JSON."""
+def _ids_of(sent: Sent, row: int, at: int) -> set[str]:
+    """The ids that stand in the item of a part."""
     part, data = sent.history.rows[row].parts[at], sent.rows[row]
-    if part.item is None:
-        return canonical(data)
     lists = [data.get("content"), data.get(part.carrier), (data.get("additional_kwargs") or {}).get(part.carrier)]
-    found = next((each for each in reversed(lists) if isinstance(each, list) and len(each) > part.item), None)
-    return "" if found is None else canonical(plain(found[part.item]))
+    found = next((each for each in reversed(lists) if isinstance(each, list) and len(each) > (part.item or 0)), None)
+    return set() if found is None else {*_ids(found[part.item or 0])}
 
 
-def rows_named(sent: Sent, identity: str) -> list[int]:
-    """The assistant's rows in which an id of an item stands."""
-    return [row for row, _ in sent.said() if f'"{identity}"' in canonical(sent.rows[row])]
+def rows_named(sent: Sent, ids: frozenset[str]) -> list[int]:
+    """The assistant's rows in which one of the ids stands as an item's. One walk, however many there are."""
+    return [row for row, _ in sent.said() if not ids.isdisjoint(_ids(sent.rows[row]))]
+
+
+def _ids(value: object, *, of_calls: bool = False) -> Iterator[str]:
+    """What stands under `id`, however deep, and the ids that LangChain keeps for calls; no other text is a name."""
+    value = plain(value)
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            if isinstance(each, str):
+                yield from (each,) if of_calls or key == "id" else ()
+            else:
+                yield from _ids(each, of_calls=key == IDS)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _ids(each)
 
 
 def _by_ends(sent: Sent, place: Place, hits: Hits) -> Hits:
@@ -155,11 +172,9 @@ def _item_at(sent: Sent, row: int, block: int, counted: bool) -> int | None:
     acts = zip(shape.parts, decision.acts, strict=False)
     gone = {part.item for part, act in acts if act.action == "drop" and _in_blocks(sent, part)}
     first = 1 if decision.fill is not None else 0
-    item = -1
-    for _ in range(block - first + 1):
-        item += 1
-        while item in gone:
-            item += 1
+    item = block - first
+    for each in sorted(each for each in gone if each is not None):
+        item += each <= item
     return item
 
 

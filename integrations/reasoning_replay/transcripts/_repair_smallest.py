@@ -119,14 +119,14 @@ def _blocks(sent: Sent, row: int) -> set[int]:
 
 def _names_behind(sent: Sent, change: Change) -> None:
     """Behind a reasoning item that goes no item of its run keeps an id."""
-    shapes = sent.history.rows
+    shapes, done = sent.history.rows, 0
     for row in sorted(change.gone):
-        if not any(shapes[row].parts[at].carrier == ITEM for at in change.gone[row]):
+        if row < done or not any(shapes[row].parts[at].carrier == ITEM for at in change.gone[row]):
             continue
-        for behind in range(row + 1, len(shapes)):
-            if shapes[behind].role != "assistant":
-                break
-            _name(sent, change, behind)
+        done = row + 1
+        while done < len(shapes) and shapes[done].role == "assistant":
+            _name(sent, change, done)
+            done += 1
 
 
 def _name(sent: Sent, change: Change, row: int) -> None:
@@ -273,39 +273,36 @@ def _pair(case: Case) -> Change:
     elif "required following item" in case.text:
         change.gone = at_place(sent, case.place._replace(message=None), lambda row, part: part.carrier == ITEM)
     else:
-        named = [at for row in rows_named(sent, ids[0]) for at in _run(sent, row)]
-        for row in sorted({*named, *_alone(sent)}):
+        named = {*rows_named(sent, frozenset(ids[:1]))}
+        runs = [run for run in _runs(sent) if not named.isdisjoint(run) or (named and _is_alone(sent, run))]
+        for row in (row for run in runs for row in run):
             _name(sent, change, row)
             _ids(sent, change, row)
     _names_behind(sent, change)
     return change
 
 
-def _alone(sent: Sent) -> set[int]:
-    """The rows of replies whose reasoning is gone, or has no id: what is told of one would be told of the next."""
-    found: set[int] = set()
+def _is_alone(sent: Sent, run: list[int]) -> bool:
+    """Whether a reply's reasoning is gone, or has no id: what is told of one would be told of the next."""
     if sent.work.form.name != "responses":
-        return found
-    for row, _ in sent.said():
-        run = _run(sent, row) if row not in found else []
-        shapes = [sent.history.rows[at] for at in run]
-        named = (sent.rows[at].get("id") for at, shape in zip(run, shapes, strict=True) if _is_thought(shape.parts))
-        found.update(run if not any(isinstance(each, str) and len(each) for each in named) else ())
-    return found
+        return False
+    thoughts = (sent.rows[row].get("id") for row in run if _is_thought(sent.history.rows[row].parts))
+    return not any(isinstance(each, str) and len(each) for each in thoughts)
 
 
 def _is_thought(parts: tuple[Part, ...]) -> bool:
     return any(part.carrier in (ITEM, REFERENCE) for part in parts)
 
 
-def _run(sent: Sent, row: int) -> list[int]:
-    """The rows of the reply that a row belongs to."""
-    shapes, start, end = sent.history.rows, row, row + 1
-    while start > 0 and shapes[start - 1].role == "assistant":
-        start -= 1
-    while end < len(shapes) and shapes[end].role == "assistant":
-        end += 1
-    return [*range(start, end)]
+def _runs(sent: Sent) -> list[list[int]]:
+    """The rows of each reply."""
+    runs: list[list[int]] = []
+    for row, _ in sent.said():
+        if runs and runs[-1][-1] == row - 1:
+            runs[-1].append(row)
+        else:
+            runs.append([row])
+    return runs
 
 
 def _ids(sent: Sent, change: Change, row: int) -> None:
@@ -317,6 +314,8 @@ def _ids(sent: Sent, change: Change, row: int) -> None:
 def _lost(case: Case) -> Change:
     sent, ids = case.sent, case.place.ids
     if not ids:
+        if "with id" in case.text:  # an id that nothing here can have
+            return Change(reason="lost")
         last = max((row for row, shape in sent.said() if shape.parts), default=-1)
         found = _blocks(sent, last) if last >= 0 else set()
         hits = {last: found} if found else every(sent, lambda row, part: part.carrier in NAMES)
