@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 INLINE = "content.think"
 _OPEN = re.compile(r"\s*<(think|thinking)>")
+_TAG = re.compile(r"<(/?)(?:budget:)?think(?:ing)?>")
+"""Every pair that LiteLLM knows (1.110.2 `_parse_content_for_reasoning`), wherever it stands."""
 _FRONT = 16
 """Characters in which the tag must begin: what is looked at in every message of a history."""
 
@@ -34,6 +36,48 @@ def inline_in(content: Any) -> Inline | None:
         return None
     text, _, rest = content[opened.end() :].partition(f"</{opened[1]}>")
     return Inline(text, rest.lstrip())
+
+
+class Tagged(NamedTuple):
+    """Thinking between tags anywhere in a text: where its tag opens, where it starts and ends, where its tag ends."""
+
+    begin: int
+    start: int
+    end: int
+    stop: int
+
+
+def tagged_in(text: str) -> list[Tagged]:
+    """All thinking in a text, for copies that people read: too much rather than too little. Replay reads `inline_in`.
+
+    A closing tag without an opening one ends thinking too: templates open it in the prompt (R1, Qwen3-Thinking). An
+    opening one that is never closed hides the rest. A tag between backticks is spoken of, and is none.
+    """
+    found: list[Tagged] = []
+    if "think" not in text:
+        return found
+    opened: tuple[int, int] | None = None
+    shown = 0
+    for tag in _TAG.finditer(text):
+        if text[tag.start() - 1 : tag.start()] == "`" == text[tag.end() : tag.end() + 1]:
+            continue
+        if tag[1] == "":
+            opened = opened or tag.span()
+            continue
+        found.append(Tagged(*(opened or (shown, shown)), *tag.span()))
+        opened, shown = None, tag.end()
+    return found if opened is None else [*found, Tagged(*opened, len(text), len(text))]
+
+
+def untagged(text: str) -> str:
+    """The text without any thinking between tags; the very same text where there is none."""
+    found = tagged_in(text)
+    if not found:
+        return text
+    ends = [0, *(each.stop for each in found)]
+    begins = [*(each.begin for each in found), len(text)]
+    left = "".join(text[end:begin] for end, begin in zip(ends, begins, strict=True))
+    return left.lstrip() if text[: found[0].begin].isspace() or found[0].begin == 0 else left
 
 
 def with_inline(text: str, content: str) -> str:

@@ -194,6 +194,14 @@ def inline_of(block: object) -> Inline | None:
     return inline_in(block.get("text")) if isinstance(block, Mapping) and block.get("type") == "text" else None
 
 
+def said_in(block: Any) -> Any:
+    """A text, or a block of text, without the thinking in front of it; anything else as it is."""
+    inline = inline_in(block) if isinstance(block, str) else inline_of(block)
+    if inline is None:
+        return block
+    return inline.rest if isinstance(block, str) else {**block, "text": inline.rest}
+
+
 def is_empty(block: object) -> bool:
     """Whether a visible block says nothing: streams leave such ones, and some hosts refuse them."""
     return block == "" or (isinstance(block, Mapping) and block.get("type") == "text" and block.get("text") == "")

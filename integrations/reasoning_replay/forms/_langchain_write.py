@@ -16,7 +16,7 @@ from .._origin import MARK
 from . import PSF, Messages
 from . import _langchain_points as points
 from ._carriers import SEALED, STRINGS, THOUGHT
-from ._inline import INLINE, inline_in
+from ._inline import INLINE
 from ._langchain_blocks import (
     FIELD,
     IDS,
@@ -29,13 +29,13 @@ from ._langchain_blocks import (
     WIRE,
     calls_of,
     holds_item_id,
-    inline_of,
     is_empty,
     is_item_id,
     is_melted,
     is_reply_id,
     plainly,
     reasoning_in,
+    said_in,
     seals_of,
     without_call,
     without_item_id,
@@ -90,6 +90,8 @@ class _Copy:
 
 
 Step = Callable[[_Copy], None]
+_IN_BLOCKS = (THINKING, ITEM, "content.extra")
+"""Carriers that are blocks of the content; an item may stand beside it too, and then has no place in it."""
 
 
 def write(messages: Messages, history: History, zones: list[Zone]) -> list[Any]:
@@ -132,7 +134,7 @@ def _steps_for(shape: Message, decision: Decision) -> tuple[Step, ...] | None:
             for part, act in judged
             if part.carrier == INLINE and act.action == "drop" and part.item is not None
         ),
-        *_block_steps([(part, act) for part, act in judged if part.carrier in (THINKING, ITEM, "content.extra")]),
+        *_block_steps([(part, act) for part, act in judged if part.item is not None and part.carrier in _IN_BLOCKS]),
         *(_SPARE[key] for key in shape.spare),
     ]
     if points.GUARD in decision.mends:
@@ -198,17 +200,11 @@ def _without_tags(item: int | None) -> Step:
 
     def step(copy: _Copy) -> None:
         if item is None:
-            copy.fields["content"] = _said(copy.row["content"])
+            copy.fields["content"] = said_in(copy.row["content"])
         elif copy.blocks is not None:
-            block = copy.blocks[item]
-            copy.blocks[item] = _said(block) if isinstance(block, str) else {**block, "text": _said(block["text"])}
+            copy.blocks[item] = said_in(copy.blocks[item])
 
     return step
-
-
-def _said(text: Any) -> Any:
-    inline = inline_in(text)
-    return text if inline is None else inline.rest
 
 
 def _without_field(name: str) -> Step:
@@ -376,13 +372,11 @@ def strip(messages: Messages, fill: str | None) -> list[Any]:
         for key in (*STRINGS, *SEALED, *LISTS, SIGNATURES, TOOL_EXTRAS, FIELD, MARK, PSF, WIRE):
             copy.kwargs.pop(key, None)
         if isinstance(row.get("tool_calls"), list):
-            copy.fields["content"] = _said(row["content"])
+            copy.fields["content"] = said_in(row["content"])
         if copy.blocks is not None:
             _without_blocks(copy)
-            copy.blocks = [
-                {**block, "text": _said(block["text"])} if inline_of(block) else block for block in copy.blocks
-            ]
-            copy.blocks = [without_seals(block) if len(seals_of(block)) else block for block in copy.blocks]
+            said = map(said_in, copy.blocks)
+            copy.blocks = [without_seals(block) if len(seals_of(block)) else block for block in said]
         calls = row.get("tool_calls")
         if isinstance(calls, list):
             _without_ids(copy)

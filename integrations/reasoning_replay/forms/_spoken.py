@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from . import PSF, as_mapping, canonical, plain
-from ._carriers import EXTRAS, block_code
+from ._carriers import EXTRAS, SEALED, STRINGS, block_code
 from ._inline import inline_in
 from ._langchain_blocks import KWARGS, reasoning_in
 from ._langchain_calls import is_call
@@ -39,9 +39,10 @@ def spoken(form: str, message: Mapping[str, Any]) -> Spoken:
 class _Heard:
     """What was found so far. Mutable."""
 
-    __slots__ = ("calls", "media", "results", "texts")
+    __slots__ = ("_asks", "calls", "media", "results", "texts")
 
-    def __init__(self) -> None:
+    def __init__(self, role: str = "") -> None:
+        self._asks = role in _ASKING
         self.texts: list[str] = []
         self.calls: list[tuple[str, Any]] = []
         self.results: list[tuple[str, ...]] = []
@@ -74,14 +75,13 @@ class _Heard:
     def part(self, part: Any) -> None:
         """One part of a content, in any form."""
         if not isinstance(part, Mapping):
-            self.content(part if isinstance(part, str) else canonical(part))
+            self._text(part if isinstance(part, str) else canonical(part))
             return
         if _is_hidden(part):
             return
         text = part.get("text")
         if isinstance(text, str):
-            inline = inline_in(text)
-            self.content(text if inline is None else inline.rest)
+            self._text(text)
             return
         for key, read in _BY_KEY.items():
             if part.get(key) is not None:
@@ -97,6 +97,10 @@ class _Heard:
         else:
             self.content(_other(part))
 
+    def _text(self, text: str) -> None:
+        inline = None if self._asks else inline_in(text)
+        self.content(text if inline is None else inline.rest)
+
     def medium(self, kind: str, part: Mapping[str, Any]) -> None:
         """A picture, a sound, a file; a document whose source is a text is that text."""
         source = _fields(part.get("source"))
@@ -108,6 +112,8 @@ class _Heard:
         self.media.append(_MEDIA.get(named.partition("/")[0], kind))
 
 
+_ASKING = frozenset({"user", "system", "developer"})
+"""Whose tags are words like any other."""
 _CALLS = frozenset({"tool_use", "server_tool_use", "mcp_tool_use", "function_call", "custom_tool_call", "mcp_call"})
 _RESULTS = ("tool_result", "_output")
 _MEDIA = {
@@ -175,16 +181,28 @@ _NOT_READ = frozenset({"type", "id", "cache_control", "status", "annotations", P
 
 def _other(part: Mapping[str, Any]) -> str:
     """A part that nobody knows, as JSON."""
-    return canonical({key: _without_data(value) for key, value in part.items() if key not in _NOT_READ})
+    return canonical(_without_data({key: value for key, value in part.items() if key not in _NOT_READ}))
 
 
 def _without_data(value: Any) -> Any:
-    """The value without long words: data in base64, or something sealed."""
+    """The value without reasoning at any depth, and without long words: data in base64, or something sealed."""
     if isinstance(value, str):
         return "" if len(value) >= _LONG and " " not in value and "\n" not in value[:_LONG] else value
     if isinstance(value, Mapping):
-        return {str(key): _without_data(each) for key, each in value.items()}
-    return [_without_data(each) for each in value] if isinstance(value, list | tuple) else value
+        return {str(key): _without_data(each) for key, each in value.items() if not _is_secret(key, each)}
+    if not isinstance(value, list | tuple):
+        return value
+    return [_without_data(each) for each in value if not (isinstance(each, Mapping) and _is_hidden(each))]
+
+
+def _is_secret(key: Any, value: Any) -> bool:
+    """Whether nothing under a key in an unknown part is for anybody to read."""
+    sealed = key in _SECRET or str(key).startswith("encrypted")
+    return sealed or (isinstance(value, Mapping) and _is_hidden(value))
+
+
+_SECRET = frozenset({*STRINGS, *SEALED, "thoughtSignature", "thought", "reasoningContent", "redactedContent"})
+"""Keys in the parts of every form; one that begins with `encrypted` is sealed whatever its end."""
 
 
 _LONG = 128
@@ -223,7 +241,7 @@ def _chat(message: Mapping[str, Any]) -> Spoken:
     role, content = str(message.get("role")), message.get("content")
     if content.__class__ is str and role != "assistant" and "name" not in message and "images" not in message:
         return Spoken(role, (), (), ((content,),)) if role in _ANSWERS else Spoken(role, (content,) if content else ())
-    heard = _Heard()
+    heard = _Heard(role)
     if role in _ANSWERS:
         heard.result(content)
     else:
@@ -248,7 +266,7 @@ _ANSWERS = ("tool", "function")
 def _langchain(row: Mapping[str, Any]) -> Spoken:
     kind, content = str(row.get("type")), row.get("content")
     role = _LANGCHAIN_ROLES.get(kind, str(row.get("role") or kind))
-    heard = _Heard()
+    heard = _Heard(role)
     if role == "tool":
         heard.result(content)
         return heard.all(role)
@@ -275,7 +293,7 @@ _LANGCHAIN_ROLES = {
 def _item(item: Mapping[str, Any]) -> Spoken:
     """An item of the Responses API."""
     kind = str(item.get("type") or "message")
-    heard = _Heard()
+    heard = _Heard(str(item.get("role")))
     if kind == "message":
         heard.content(item.get("content"))
         return heard.all(str(item.get("role")))
@@ -292,7 +310,7 @@ def _blocks(key: str) -> Callable[[Mapping[str, Any]], Spoken]:
         role = "assistant" if role == "model" else "tool" if role == "function" else role
         if content.__class__ is str:
             return Spoken(role, (content,) if content else ())
-        heard = _Heard()
+        heard = _Heard(role)
         heard.content(content)
         return heard.all(role)
 

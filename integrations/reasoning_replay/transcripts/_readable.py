@@ -11,8 +11,10 @@ from typing import Any
 
 from .._history import Message
 from ..forms import Form, canonical, form_for, size_of
+from ..forms._inline import INLINE, untagged
 from ..forms._langchain_blocks import IDS
 from ..forms._spoken import Spoken, spoken
+from ._redact_said import Taken
 from ._redact_values import NOTE
 
 _NAMES = frozenset({"item.id", "item_reference", IDS})
@@ -48,7 +50,7 @@ def readable(message: Any, *, form: str | None = None, dialect: str = "chat", re
 
 def _said(form: Form, row: Mapping[str, Any], shape: Message) -> Iterator[str]:
     said: Spoken = spoken(form.name, row)
-    yield from said.texts
+    yield from filter(None, map(untagged, said.texts)) if said.role == "assistant" else said.texts
     for result in said.results:
         yield "".join(result)
     for kind in said.media:
@@ -68,11 +70,20 @@ def _thoughts(form: Form, row: Mapping[str, Any], shape: Message) -> Iterator[st
             texts.setdefault(part.carrier, []).append(text)
         elif seal != "" and part.carrier not in _NAMES:
             seals[seal] = size_of(seal)
+    if next(iter(texts), INLINE) == INLINE and (tagged := _tagged(row, shape)):
+        texts = {INLINE: tagged}
     yield from next(iter(texts.values()), ())
     for size in seals.values():
         yield f"[sealed reasoning, {size} bytes]"
     for note in _notes(form, row) if shape.redacted else ():
         yield f"[redacted reasoning, {note.get('bytes')} bytes]"
+
+
+def _tagged(row: Mapping[str, Any], shape: Message) -> list[str]:
+    """All that was thought between tags in what a reply says: replay knows of that in front alone."""
+    taken = Taken(reply=shape.role == "assistant")
+    taken.within(row)
+    return [text for field, text in taken.pieces if field == INLINE]
 
 
 def _notes(form: Form, row: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -1,6 +1,7 @@
 """A history for people: every message without its reasoning, and a note of what was there.
 
-A form's own `strip` takes the carriers out, `_redact_values` what a framework keeps beside them. In the mark's place
+A form's own `strip` takes the carriers out, `_redact_values` what a framework keeps beside them, `_redact_said` what
+is left in what the message says: whatever form was named, nothing stays that looks like reasoning. In the mark's place
 stands a word that `prepare` refuses, so that nobody goes on with a copy without its reasoning; a library that does
 not know the word takes it for a broken mark, and what has one is dropped.
 """
@@ -16,12 +17,15 @@ from ..forms import PSF, TURN, Form, digest, form_for, given_back, size_of
 from ..forms._langchain_blocks import FIELD
 from ..forms._langchain_write import Edited
 from ._redact_quotes import Secrets
+from ._redact_said import PLACES, Taken
 from ._redact_values import NOTE, Cover, texts_in, unquoted
 
 _OURS = (MARK, TURN, FIELD, PSF)
 _NONE = Secrets(())
-_SEEN = frozenset({"content", "parts", "output", "arguments", "input"})
-"""Keys of what a message says and gets to know: a form's `strip` alone looks into them."""
+_SEEN = frozenset({*PLACES, "arguments", "input"})
+"""Keys of what a message says and gets to know: quotations of reasoning stay in them."""
+_REPLIES = frozenset({"assistant", "model", "ai", "AIMessageChunk"})
+"""Roles and types of replies in every form, whichever was named."""
 
 
 def redact(messages: Any, *, form: str | None = None, dialect: str = "chat") -> list[Any]:
@@ -34,7 +38,8 @@ def redact(messages: Any, *, form: str | None = None, dialect: str = "chat") -> 
 
     Args:
         messages: a history as `prepare` takes it; nothing of it is changed.
-        form: how it is written, where that is not the dialect's own form: `litellm`, `langchain`.
+        form: how it is written, where that is not the dialect's own form: `litellm`, `langchain`. Of messages in
+            another form all that looks like reasoning goes too.
         dialect: what its host speaks.
 
     Returns:
@@ -54,17 +59,30 @@ def redact(messages: Any, *, form: str | None = None, dialect: str = "chat") -> 
 
 def _redacted(form: Form, row: Mapping[str, Any], shape: Message) -> Any:
     """One row without its reasoning; the very same one where it has none."""
-    if not shape.parts and (shape.redacted or shape.role != "assistant"):
-        return row if shape.redacted else _of_another(form, row)
-    if not shape.parts and _cleaned(form, bare := _unmarked(form, row), _NONE) is bare:
-        return row
+    taken = Taken(reply=shape.role == "assistant" or not _REPLIES.isdisjoint((row.get("role"), row.get("type"))))
     payloads = [(part.carrier, form.payload(row, part)) for part in shape.parts]
-    if shape.redacted and not any(payload.strip("\0") for _, payload in payloads):
-        return row  # an empty item of reasoning that an earlier redaction has left
-    bare = _bare(form, row)
+    if not shape.parts and not taken.reply:
+        bare = _cleaned(form, _without(form, _bare(form, row), taken), _NONE)
+        return row if _unnoted(form, bare) == _unnoted(form, row) else bare
+    if not any(payload.strip("\0") for _, payload in payloads) and (shape.redacted or not shape.parts):
+        bare = row if shape.redacted else _unmarked(form, row)  # an earlier redaction leaves empty items
+        left = _without(form, bare, taken)
+        if left is bare and (shape.redacted or _cleaned(form, bare, _NONE) is bare):
+            return row
+        payloads = []
+    bare = _without(form, _bare(form, row), Taken(reply=True) if taken.pieces else taken)
     gone = set(texts_in(row)).difference(texts_in(bare)).union(*(payload.split("\0") for _, payload in payloads))
     gone.difference_update(texts_in({key: bare[key] for key in _SEEN.intersection(bare)}))
-    return _noted(form, _cleaned(form, bare, Secrets(gone)), [_note(*each) for each in payloads])
+    notes = [_note(*each) for each in (*payloads, *taken.pieces)]
+    return _noted(form, _cleaned(form, bare, Secrets(gone)), notes, elsewhere=taken.pieces != [])
+
+
+def _without(form: Form, row: Mapping[str, Any], taken: Taken) -> Mapping[str, Any]:
+    """The row without what its form does not know as reasoning; the very same row where there is none."""
+    left = taken.within(row)
+    if not left:
+        return row
+    return {**row, **left} if form.back is None else Edited(row, left)
 
 
 def _note(field: str, payload: str) -> dict[str, Any]:
@@ -79,12 +97,6 @@ def _bare(form: Form, row: Mapping[str, Any]) -> Mapping[str, Any]:
     if form.back is not None:
         return Edited(row, {**form.empty, str(form.beside): {}})
     return {**{key: row[key] for key in ("role", "type") if key in row}, **form.empty}
-
-
-def _of_another(form: Form, row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A row that is not the assistant's: reasoning in it is a quotation, and the ids of calls may hold a seal."""
-    bare = _cleaned(form, _bare(form, row), _NONE)
-    return row if _unnoted(form, bare) == _unnoted(form, row) else bare
 
 
 def _unmarked(form: Form, row: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -115,10 +127,10 @@ def _cleaned(form: Form, row: Mapping[str, Any], secrets: Secrets) -> Mapping[st
     return {**{key: value for key, value in row.items() if key not in beside}, **left}
 
 
-def _noted(form: Form, row: Mapping[str, Any], notes: list[dict[str, Any]]) -> Mapping[str, Any]:
-    """The row with what was there, and with the word in the mark's place."""
+def _noted(form: Form, row: Mapping[str, Any], notes: list[dict[str, Any]], *, elsewhere: bool) -> Mapping[str, Any]:
+    """The row with what was there, and with the word in the mark's place; in that of every form if it is another's."""
     told = {MARK: {"id": REDACTED, "v": 1}, NOTE: notes}
-    if form.beside is None:
-        return {**row, **told}
-    put = {form.beside: {**(row.get(form.beside) or {}), **told}}
-    return {**row, **put} if form.back is None else Edited(row, put)
+    if form.back is not None:
+        return Edited(row, {str(form.beside): {**(row.get(str(form.beside)) or {}), **told}})
+    beside = {key: {**(row.get(key) or {}), **told} for key in (form.beside, PSF if elsewhere else None) if key}
+    return {**row, **beside, **(told if elsewhere or form.beside is None else {})}

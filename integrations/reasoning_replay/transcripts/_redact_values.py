@@ -21,7 +21,7 @@ from typing import Any
 from .._origin import MARK, REDACTED
 from ..forms import digest, size_of
 from ..forms._carriers import EXTRAS, LISTS, PSF_CARRIERS, SEALED, STRINGS, THOUGHT, block_code
-from ..forms._inline import inline_in
+from ..forms._inline import Tagged, tagged_in
 from ..forms._langchain_blocks import SIGNATURES, TOOL_EXTRAS, WIRE
 from ._redact_quotes import Secrets
 
@@ -37,6 +37,8 @@ _FIELDS = frozenset(
     }
 )
 """Keys under which every text is reasoning, but for parameters of that name (`thinking: {"type": "enabled"}`)."""
+_SEALED = ("encrypted_", "encryptedContent")
+"""Beginnings of keys of what only a host can open."""
 _PARAMETERS = frozenset({"type", "effort", "format", "role", "status", "index", "display", "generate_summary"})
 """Keys whose values are words of the form or of a request."""
 _KINDS = ("response.reasoning", "thinking_delta", "signature_delta", "compaction", "function_call_signature")
@@ -71,7 +73,7 @@ class Cover:
     __slots__ = ("_made", "found")
 
     def __init__(self) -> None:
-        self.found: set[str] = set()
+        self.found: dict[str, None] = {}
         self._made: dict[int, tuple[Any, Any]] = {}
         """By its id, a value that holds others, and what was made of it: each is looked at once, cycles too."""
 
@@ -93,12 +95,12 @@ class Cover:
         if isinstance(value, Mapping):
             return self._mapping(value)
         if _is_hidden(getattr(value, "__dict__", {})):
-            return self._hidden(value)
+            return self.hidden(value, str(value.type))
         return each_within(value, lambda each, name: self.over(each, name or key), self._goes)
 
     def _mapping(self, value: Mapping[Any, Any]) -> Any:
         if _is_hidden(value):
-            return self._hidden(value)
+            return self.hidden(value, str(value["type"]))
         thought = value.get("thought") is True
         held = dict(value)  # at once: LiteLLM writes into its notes from several threads
         return remade(value, {key: self._field(key, each, held, thought=thought) for key, each in held.items()})
@@ -107,9 +109,9 @@ class Cover:
         if key in _OPEN:
             return None
         if key == MARK:
-            return _REFUSED if isinstance(value, Mapping) else value
-        if (key in _FIELDS and not _is_parameter(key, value)) or (thought and key == "text"):
-            return self._hidden(value)
+            return _REFUSED if isinstance(value, Mapping) and value != _REFUSED else value
+        if (is_field(key) and not _is_parameter(key, value)) or (thought and key == "text"):
+            return self.hidden(value, key)
         if key in _ARGUMENTS and "name" in holder and not isinstance(value, list):
             return value
         return self.over(value, str(key))
@@ -117,8 +119,8 @@ class Cover:
     def _goes(self, name: str, value: Any) -> Any:
         return self._field(name, value, {}, thought=False)
 
-    def _hidden(self, value: Any) -> Any:
-        """A value of reasoning with a word for each of its texts."""
+    def hidden(self, value: Any, field: str = "") -> Any:
+        """A value of reasoning, and the key or type that says so → the value with a word for each of its texts."""
         if isinstance(value, str):
             return value if value == "" or _WORD.fullmatch(value) else self._word(value)
         if isinstance(value, bytes | bytearray):
@@ -129,24 +131,32 @@ class Cover:
         return each_within(value, self._inside, None)
 
     def _inside(self, value: Any, key: Any) -> Any:
-        return value if key in _PARAMETERS and not isinstance(value, dict | list) else self._hidden(value)
+        return value if key in _PARAMETERS and not isinstance(value, dict | list) else self.hidden(value)
 
     def _word(self, text: str) -> str:
-        self.found.add(text)
+        self.found[text] = None
         return word_for(text)
 
     def _text(self, text: str, key: str) -> str:
         if THOUGHT in text and key.endswith("id"):
             head, _, seal = text.partition(THOUGHT)
-            self.found.add(seal)
+            self.found[seal] = None
             return head
         if key in ("content", "text", ""):
-            inline = inline_in(text)
-            if inline is not None and inline.text != "":
-                return text.replace(inline.text, self._word(inline.text), 1)
+            tagged = thoughts_in(text)
+            if tagged:
+                return self.tagged(text, tagged)
         if key not in _ARGUMENTS and any(sign in text for sign in _RAW):
             return self._raw(text)
         return text
+
+    def tagged(self, text: str, found: list[Tagged]) -> str:
+        """A text with a word for all that was thought between tags in it."""
+        ends = [0, *(each.end for each in found)]
+        begins = [*(each.start for each in found), len(text)]
+        shown = [text[end:begin] for end, begin in zip(ends, begins, strict=True)]
+        words = [self._word(text[each.start : each.end]) for each in found]
+        return "".join(piece for pair in zip(shown, [*words, ""], strict=True) for piece in pair)
 
     def _raw(self, text: str) -> str:
         """A text that is JSON, or lines of a stream of it."""
@@ -168,6 +178,21 @@ class Cover:
         except (ValueError, RecursionError):
             return text
         return text if made is value else json.dumps(made, ensure_ascii=False)
+
+
+def is_field(key: Any) -> bool:
+    """Whether all under a key is reasoning, or sealed by a host (`encrypted_content`, `encrypted_index`, …)."""
+    return key in _FIELDS or (isinstance(key, str) and key.startswith(_SEALED))
+
+
+def thoughts_in(text: str) -> list[Tagged]:
+    """What was thought between tags in a text, and is not taken out yet."""
+    return [each for each in tagged_in(text) if not _is_told(text[each.start : each.end])]
+
+
+def _is_told(text: str) -> bool:
+    """Whether nothing of a text is left to take out."""
+    return text == "" or text.isspace() or _WORD.fullmatch(text.strip()) is not None
 
 
 def _is_hidden(value: Mapping[Any, Any]) -> bool:
