@@ -14,6 +14,7 @@ import copy
 import functools
 import inspect
 import sys
+import types
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from threading import RLock
@@ -23,6 +24,7 @@ from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.callbacks import manager as _manager
+from langchain_core.messages import get_buffer_string
 from langchain_core.tracers import _streaming, root_listeners
 
 from .._faults import fail_closed
@@ -43,6 +45,7 @@ _WHOLE = tuple(
     for name in names
     if hasattr(module, name)
 )
+_CHAT = "on_chat_model_start"
 _MOST_RUNS = 1024
 
 
@@ -213,15 +216,15 @@ def _apart(handlers: Sequence[Any]) -> tuple[list[Any], list[Any]]:
     """The handlers that get everything, and the others; all are of the first kind while the switch is off."""
     if RedactedTraces._on == 0:
         return list(handlers), []
-    whole = [each for each in handlers if is_whole(each) or isinstance(each, _Redacting)]
+    whole = [each for each in handlers if is_whole(each) or hasattr(each, _MADE)]
     return whole, [each for each in handlers if not any(each is other for other in whole)]
 
 
 # For one handler ------------------------------------------------------------------------------------------------------
 
 
-class _Redacting:
-    """Marks the classes that `redacted` makes."""
+_MADE = "_reasoning_replay_redacts"
+"""Marks the classes that `redacted` makes. No base of ours: with one more a tracer's class cannot be changed."""
 
 
 def redacted(handler: H) -> H:
@@ -234,20 +237,29 @@ def redacted(handler: H) -> H:
     """
     if not isinstance(handler, BaseCallbackHandler) or not hasattr(handler, "__dict__"):
         raise TypeError(f"handler: a {type(handler).__name__}; allowed: a callback handler of LangChain's")
-    if isinstance(handler, _Redacting):
+    if hasattr(handler, _MADE):
         return handler
-    made = copy.copy(handler)
-    object.__setattr__(made, "__dict__", handler.__dict__)
-    made.__class__ = _class_for(type(handler))  # type: ignore[arg-type]  # every class can be hashed
+    try:
+        made = copy.copy(handler)
+        object.__setattr__(made, "__dict__", handler.__dict__)
+        made.__class__ = _class_for(type(handler))  # type: ignore[arg-type]  # every class can be hashed
+    except Exception as error:
+        raise TypeError(
+            f"handler: a {type(handler).__name__} cannot be copied with its state ({type(error).__name__}); "
+            "redact_traces() redacts it without a copy"
+        ) from error
     return made
 
 
 @functools.lru_cache(maxsize=256)
 def _class_for(base: Any) -> type[Any]:
     names = [name for name in dir(base) if name.startswith("on_") and callable(getattr(base, name))]
-    made = type(base.__name__, (_Redacting, base), {name: _method(base, name) for name in names})
-    made.__module__ = base.__module__
-    return made
+    methods = {name: _method(base, name) for name in names}
+    return types.new_class(
+        base.__name__,
+        (base,),
+        exec_body=lambda space: space.update(methods, **{_MADE: True, "__slots__": (), "__module__": base.__module__}),
+    )
 
 
 def _method(base: type[Any], name: str) -> Callable[..., Any]:
@@ -257,13 +269,28 @@ def _method(base: type[Any], name: str) -> Callable[..., Any]:
         @functools.wraps(own)
         async def told_async(self: Any, *args: Any, **named: Any) -> Any:
             left, kept = _told(name, args, named)
-            return await own(self, *left, **kept)
+            try:
+                return await own(self, *left, **kept)
+            except NotImplementedError:
+                if name != _CHAT:
+                    raise
+            return None if self.ignore_llm else await self.on_llm_start(*_as_prompts(left), **kept)
 
         return told_async
 
     @functools.wraps(own)
     def told(self: Any, *args: Any, **named: Any) -> Any:
         left, kept = _told(name, args, named)
-        return own(self, *left, **kept)
+        try:
+            return own(self, *left, **kept)
+        except NotImplementedError:
+            if name != _CHAT:
+                raise
+        return None if self.ignore_llm else self.on_llm_start(*_as_prompts(left), **kept)
 
     return told
+
+
+def _as_prompts(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What a handler without `on_chat_model_start` is told instead: LangChain itself would write the whole messages."""
+    return (args[0], [get_buffer_string(each) for each in args[1]], *args[2:])
