@@ -10,7 +10,7 @@ from reasoning_replay import MemoryStore, Origin, Policy, capture, prepare
 from reasoning_replay._faults import Fault, fail_closed, observers
 from reasoning_replay._known import forget_warnings
 from reasoning_replay._replay import prepare_safely
-from reasoning_replay.transcripts._redact_quotes import SAID, SPAN, Secrets
+from reasoning_replay.transcripts._redact_quotes import SAID, SPAN, Secrets, _as_long_as
 from reasoning_replay.transcripts._redact_values import redacted_values
 
 THOUGHT = "CANARY-1 The user wants the weather of Oslo, so I look it up."
@@ -83,6 +83,32 @@ def test_a_turn_of_phrase_is_no_quotation():
     secrets = Secrets([THOUGHT])
     assert "The user wants the same" == secrets.without("The user wants the same")
     assert SAID in secrets.without(f'{{"x": "{THOUGHT[8:40]}"}}')
+
+
+@pytest.mark.parametrize("pad", range(30))
+def test_a_quotation_ends_where_the_secret_ends_not_at_its_own_quotation_marks(pad):
+    thought = f"The user{'x' * pad} told me that it's opened by 'PIN4711' or `PIN4712`, and nobody else's ever to know."
+    for whole in (thought, thought[3:], thought[:-7], repr(thought)):
+        shown = Secrets([thought]).without(f'400: "messages[1]": {whole} "is refused"')
+        assert shown.startswith('400: "messages[1]"')
+        assert shown.endswith('"is refused"')
+        assert not any(word in shown for word in ("PIN", "opened", "nobody", "user"))
+
+
+def test_how_long_two_texts_are_the_same():
+    text = "abcdefghijk"
+    for size in range(len(text) + 1):
+        assert size == _as_long_as(text, 0, f"-{text[:size]}!", 1)
+        assert size == _as_long_as(text[:size], 0, text, 0)
+
+
+def test_secrets_that_are_added_are_looked_for_too():
+    secrets = Secrets()
+    assert not secrets
+    for text in (THOUGHT, "PIN 4711-22"):
+        assert secrets.without(text) == text
+        secrets.add([text])
+        assert SAID == secrets.without(text)
 
 
 def test_what_is_captured_and_refused_shows_no_text():

@@ -28,15 +28,28 @@ _QUOTES = "\"'`\n"
 
 
 class Secrets:
-    """Texts to be looked for. Shows none of them."""
+    """Texts to be looked for; more can be added. Shows none of them."""
 
-    __slots__ = ("_grams", "_short")
+    __slots__ = ("_grams", "_short", "_words")
 
-    def __init__(self, texts: Iterable[str]) -> None:
+    def __init__(self, texts: Iterable[str] = ()) -> None:
+        self._grams: dict[str, tuple[str, int]] = {}
+        """Span -> a text that has it, and where."""
+        self._words: set[str] = set()
+        self._short: Callable[[str], str] = _as_it_is
+        self.add(texts)
+
+    def add(self, texts: Iterable[str]) -> None:
+        """Looks for these too; it costs what they are long, whatever is there already."""
         whole = {form for text in set(texts) if len(text) >= LEAST for form in _written(text)}
-        self._grams = frozenset(gram for text in whole if len(text) >= SPAN for gram in _grams(text))
-        short = sorted({text for text in whole if len(text) < SPAN}, key=len, reverse=True)
-        self._short = _one_of(short[:_MOST_SHORT])
+        for text in whole:
+            if len(text) >= SPAN:
+                for at in _places(text):
+                    self._grams.setdefault(text[at : at + SPAN], (text, at))
+        short = {text for text in whole if len(text) < SPAN}.difference(self._words)
+        if short and len(self._words) < _MOST_SHORT:
+            self._words |= short
+            self._short = _one_of(sorted(self._words, key=len, reverse=True)[:_MOST_SHORT])
 
     def __repr__(self) -> str:
         return "<secrets>"
@@ -58,12 +71,21 @@ class Secrets:
         left: list[str] = []
         start = 0
         while at is not None:
-            begin = max(start, *(text.rfind(quote, 0, at) + 1 for quote in _QUOTES))
-            end = min((found for quote in _QUOTES if (found := text.find(quote, at + SPAN)) >= 0), default=len(text))
+            first, last = self._quoted(text, at)
+            begin = max(start, *(text.rfind(quote, 0, first) + 1 for quote in _QUOTES))
+            end = min((found for quote in _QUOTES if (found := text.find(quote, last)) >= 0), default=len(text))
             left += [text[start:begin], SAID]
             start = end
             at = self._found(text, end)
         return "".join([*left, text[start:]])
+
+    def _quoted(self, text: str, at: int) -> tuple[int, int]:
+        """How far the quotation goes in which a span was found: a secret has quotation marks of its own."""
+        secret, place = self._grams[text[at : at + SPAN]]
+        back = 0
+        while back < min(at, place) and text[at - back - 1] == secret[place - back - 1]:
+            back += 1
+        return at - back, at + _as_long_as(text, at, secret, place)
 
     def _found(self, text: str, start: int) -> int | None:
         """The place of the next quotation."""
@@ -107,8 +129,19 @@ def _written(text: str) -> Iterator[str]:
             yield quoted
 
 
-def _grams(text: str) -> Iterator[str]:
-    """Spans so close to each other that any quotation of a span and a half holds one; the last one too."""
-    for at in range(0, len(text) - SPAN + 1, _STEP):
-        yield text[at : at + SPAN]
-    yield text[-SPAN:]
+def _places(text: str) -> Iterator[int]:
+    """Of spans so close to each other that any quotation of a span and a half holds one; the last one too."""
+    yield from range(0, len(text) - SPAN + 1, _STEP)
+    yield len(text) - SPAN
+
+
+def _as_long_as(one: str, at: int, other: str, place: int) -> int:
+    """How many characters from there on are the same."""
+    least, most = 0, min(len(one) - at, len(other) - place)
+    while least < most:
+        half = (least + most + 1) // 2
+        if one[at + least : at + half] == other[place + least : place + half]:
+            least = half
+        else:
+            most = half - 1
+    return least
