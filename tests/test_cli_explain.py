@@ -318,6 +318,10 @@ BAD = [
     (b'{"answer": 3}', "an object with the keys 'answer'; known are a list of messages"),
     (
         b'{"messages": [{"role": ["a"], "content": [{"text": "CANARY-x"}]}]}',
+        "messages[0].role: a list; allowed: user, assistant, system",
+    ),
+    (
+        b'[{"type": ["a"], "additional_kwargs": {}, "content": "CANARY-x"}]',
         "a value in it has a type that it has in no message (TypeError)",
     ),
     (

@@ -380,9 +380,9 @@ BROKEN = [
     (b'{"role":"user"}{"role":"user"}', "is not JSON (Extra data)"),
     (b'{"role":"user","content":"\xff"}', "is not UTF-8"),
     (b"3", "a int, where a message was to stand"),
-    (b'{"a":{"$replay":"bytes","value":"CANARY-1;"}}', "holds a tagged value that is broken (Error)"),
-    (b'{"a":{"$replay":"bytes"}}', "holds a tagged value that is broken (KeyError)"),
-    (b'{"a":{"$replay":"quaternion","value":"CANARY-1;"}}', "a value of the kind 'quaternion', which a newer version has written"),
+    (b'{"a":{"$replay":"bytes","value":"CANARY-1;"}}', "a: a tagged bytes that is broken (Error)"),
+    (b'{"a":{"$replay":"bytes"}}', "a: a tagged bytes that is broken (KeyError)"),
+    (b'{"a":{"$replay":"quaternion","value":"CANARY-1;"}}', "a: a value of a kind ('quaternion') that a newer version has written"),
     (b'{"$replay":"bytes","value":"eA=="}', "a bytes, where a message was to stand"),
     (b'{"$replay":"transcript","version":1,"form":null,"redacted":false}', "a second header: two transcripts in one file"),
 ]  # fmt: skip

@@ -256,7 +256,10 @@ def test_what_is_lost_is_named_by_file_record_and_bytes_and_never_by_its_words(t
     assert f"{start}they were cut off, and all before it stands" == str(grown[0].message)
 
 
-@pytest.mark.parametrize("junk", [b"\0" * 100, b"\xff\xfe", b"{" * 10_000, b"[1, 2]", b"3"])
+BEGUN = json.dumps(message(3), separators=(",", ":")).encode()[:-5]
+
+
+@pytest.mark.parametrize("junk", [b"\0" * 100, b"\0" * 200_000, BEGUN + b"\0" * 100, b'{"a":"\xc3', b'{"a":"\xf0\x9f\x98\0'])
 def test_what_a_power_cut_leaves_behind_the_last_newline_is_cut_off(junk, tmp_path):
     path = tmp_path / "x.jsonl"
     dump_jsonl([message(1)], path)
@@ -397,13 +400,16 @@ def test_a_file_that_a_writer_makes_during_a_dump_is_not_taken_away_from_it(tmp_
     assert [7, 8] == numbers(path)
 
 
+NOT_WRITTEN = "nothing of this was written: close this writer, open a new one, and append it there"
+
+
 def test_a_writer_whose_file_was_taken_away_says_so(tmp_path):
     path = tmp_path / "x.jsonl"
     with TranscriptWriter(path) as out:
         out.append(message(1))
         path.unlink()
         with pytest.raises(
-            TranscriptError, match="was removed or replaced while it was written; open the writer again"
+            TranscriptError, match=f"was moved, removed or replaced while it was written; {NOT_WRITTEN}"
         ):
             out.append(message(2))
 

@@ -18,7 +18,7 @@ from ._jsonl_values import TranscriptError, is_langchain
 
 
 class Imported(NamedTuple):
-    """A history that was somebody else's."""
+    """A history that was somebody else's. `repr` shows no message."""
 
     messages: list[Any]
     """Marked as written by the origin, each that brought reasoning; ready for `prepare`."""
@@ -28,6 +28,9 @@ class Imported(NamedTuple):
     """The parameters of the call that the history stood in (tools and so on); None where there was none."""
     model: str | None
     """The model that was asked, where the file says it."""
+
+    def __repr__(self) -> str:
+        return f"<Imported: {len(self.messages)} messages in the form {self.form}>"
 
 
 def import_history(source: Any, origin: Origin, *, form: str | None = None, entry: int | None = None) -> Imported:

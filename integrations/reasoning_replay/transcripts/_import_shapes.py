@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ..forms import as_mapping
+from ..forms import as_mapping, named
 from ._jsonl_values import TranscriptError, is_langchain
 
 KNOWN = (
@@ -171,7 +171,7 @@ def _body(body: Mapping[str, Any], name: str, form: str | None) -> Found:
     if inner is not None and (around is None or WRAPPED[0] in body):
         return _body(inner, name, form)
     if around is None:
-        keys = ", ".join(map(repr, list(body)[:8])) or "none"
+        keys = _keys(body)
         if any(key in body for key in REPLIES) or ("content" in body and "role" in body):
             raise TranscriptError(
                 f"{name}: a reply or one message (keys {keys}); give the list of messages, or the request's body"
@@ -209,9 +209,13 @@ def _messages(held: Any, name: str, told: Found, body: Mapping[str, Any]) -> Fou
         rows.append(opened(row))
     form = told.form or recognised(rows, body)
     if form is None:
-        keys = ", ".join(map(repr, list(rows[0])[:8])) or "none"
+        keys = _keys(rows[0])
         raise TranscriptError(f"{name}: message 0 has the keys {keys}, and no 'role'; {KNOWN}")
     return told._replace(messages=rows, form=form)
+
+
+def _keys(row: Mapping[str, Any]) -> str:
+    return ", ".join(map(named, list(row)[:8])) or "none"
 
 
 def opened(message: Mapping[str, Any]) -> Any:

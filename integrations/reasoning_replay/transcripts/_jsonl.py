@@ -14,7 +14,7 @@ from threading import Lock
 from typing import Any, BinaryIO, Self
 
 from ._import_rows import check_form, form_seen
-from ._jsonl_files import append_whole, opened, real_path, replaced, write_all
+from ._jsonl_files import append_whole, make_private, opened, real_path, replaced, write_all
 from ._jsonl_lines import Header, Loss, header_line, new_header, to_line, told
 from ._jsonl_load import PEEK
 from ._jsonl_resume import resumed
@@ -98,8 +98,12 @@ class TranscriptWriter:
 
     Nothing waits in it: what `append` returned for survives the end of the process, and with `fsync` that of the
     machine. On an existing transcript it goes on at its end. A record that was not written to its end is cut off, and a
-    `LostRecord` warning and `.loss` name it. One writer a file: a second one, and a `dump_jsonl`, is refused.
-    Threads may share one.
+    `LostRecord` warning and `.loss` name it; where anything else stands there, the file is refused and not changed.
+    One writer a file: a second one, and a `dump_jsonl`, is refused. Threads may share one.
+
+    A file that is moved, removed, replaced or cut under it is an error of the next `append`, which writes nothing: half
+    a history is none, so nothing goes on in a new file by itself. To rotate, close it, move the file, and open a new
+    writer: at the new path for the same conversation, at the old one for the next.
 
     Args:
         path: of the file; made (mode 0600) if it is not there.
@@ -109,7 +113,8 @@ class TranscriptWriter:
         default: what to write for a value that JSON has no word for.
 
     Raises:
-        TranscriptError: a file that is no transcript, or of another version or form; somebody else writes it.
+        TranscriptError: a file that is no transcript, or of another version or form; its end is no record; somebody
+            else writes it. Nothing was changed.
         HistoryError: no such form.
         OSError: the file cannot be written.
     """
@@ -132,6 +137,8 @@ class TranscriptWriter:
             self._fd: int | None = opened(self._path)
             undo.callback(self.close)
             self._header, self.loss = resumed(self._fd, self._path, header)
+            make_private(self._fd)  # only now: it may have been another file
+            self._end = os.fstat(self._fd).st_size
             if self.loss is not None:
                 told(str(self._path), self.loss, "they were cut off, and all before it stands", depth=3)
             undo.pop_all()
@@ -142,7 +149,8 @@ class TranscriptWriter:
         """Writes messages at the end: all of them, or none where one is refused or the disk is full.
 
         Raises:
-            TranscriptError: what is no message or cannot be written; the file was removed or replaced; closed.
+            TranscriptError: what is no message or cannot be written; the file was moved, removed, replaced or cut by
+                somebody; closed.
             HistoryError: with `redacted`, a message that cannot be read.
             OSError: the disk does not take it; what was there is whole, and it may be tried again.
         """
@@ -185,7 +193,7 @@ class TranscriptWriter:
         with self._lock:
             if self._fd is None:
                 raise TranscriptError(f"{self._path}: the writer is closed; open a new one, it goes on at the end")
-            append_whole(self._fd, data, self._path)
+            self._end = append_whole(self._fd, data, self._path, self._end)
             if self._fsync:
                 os.fsync(self._fd)
 

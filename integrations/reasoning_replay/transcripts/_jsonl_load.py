@@ -18,7 +18,18 @@ from .._origin import Origin
 from ..forms import form_of
 from ._import_rows import Told, form_seen, form_told, made, row_of
 from ._import_shapes import found_in, is_body, recognised, value_of
-from ._jsonl_lines import Header, Loss, LostRecord, first_value, header_of, is_whole, of_line, starts_header, told
+from ._jsonl_lines import (
+    START,
+    Header,
+    Loss,
+    LostRecord,
+    first_value,
+    header_of,
+    is_begun_header,
+    kept_of,
+    of_line,
+    told,
+)
 from ._jsonl_values import TranscriptError
 
 Source = str | os.PathLike[str] | BinaryIO
@@ -122,9 +133,11 @@ class Transcript(Iterator[Any]):
         header = header_of(value, self._name)
         if header is not None:
             return header
-        if first[-1] != _NEWLINE and starts_header(first):
+        if first[-1] != _NEWLINE and is_begun_header(first):
             self._lose(Loss(0, len(first)))
             return None
+        if first.startswith(START):
+            raise TranscriptError(f"{self._name}: line 1: a header with more behind it; end the lines with \\n")
         self._before = 0
         self._lines = chain([(1, first.removeprefix(BOM_UTF8))], self._lines)
         row = row_of(value)
@@ -146,10 +159,12 @@ class Transcript(Iterator[Any]):
             if line.isspace():
                 continue
             where = f"{self._name}: line {number}"
-            if line[-1] != _NEWLINE and not is_whole(line):
-                self._lose(Loss(number - self._before, len(line)))
+            kept = len(line) if line[-1] == _NEWLINE else kept_of(line)
+            if kept is not None and kept < len(line):
+                self._lose(Loss(number - self._before, len(line) - kept))
+            if kept == 0:
                 break
-            message = of_line(line, where, _ADVICE)
+            message = of_line(line[:kept], where, _ADVICE)
             return (message if self._before else self._made(message, where)), where
         return _END, ""
 

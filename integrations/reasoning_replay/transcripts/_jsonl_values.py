@@ -20,10 +20,12 @@ from importlib import import_module
 from importlib.util import find_spec
 from itertools import islice
 from math import isfinite
+from numbers import Integral
+from operator import index
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from ..forms import as_mapping
+from ..forms import as_mapping, named
 
 TAG = "$replay"
 HEADER = "transcript"
@@ -50,18 +52,18 @@ class _Kind(NamedTuple):
 KINDS: dict[str, _Kind] = {
     "bytes": _Kind(
         (bytes, bytearray, memoryview),
-        lambda value: b64encode(value).decode("ascii"),
+        lambda value: b64encode(memoryview(value).tobytes()).decode("ascii"),  # also of every second byte
         lambda text: b64decode(text, validate=True),
     ),
-    "float": _Kind((float,), repr, float),  # nan and inf
+    "float": _Kind((float,), float.__repr__, float),  # nan and inf
     "tuple": _Kind((tuple,), list, tuple),
     "set": _Kind((set,), list, set),
     "frozenset": _Kind((frozenset,), list, frozenset),
     "datetime": _Kind((datetime,), datetime.isoformat, datetime.fromisoformat),
     "date": _Kind((date,), date.isoformat, date.fromisoformat),
     "time": _Kind((time,), time.isoformat, time.fromisoformat),
-    "decimal": _Kind((Decimal,), str, Decimal),
-    "uuid": _Kind((UUID,), str, UUID),
+    "decimal": _Kind((Decimal,), Decimal.__str__, Decimal),
+    "uuid": _Kind((UUID,), UUID.__str__, UUID),
     "dict": _Kind((), lambda value: list(map(list, value.items())), lambda pairs: {key: value for key, value in pairs}),  # noqa: C416 - it unpacks
 }
 """Kind → the types that are written under it; the first that fits. `dict` is one whose keys are no plain names."""
@@ -110,8 +112,6 @@ def tagged(value: Any, default: Default | None = None, where: str = "") -> Any:
         Unwritable: a value of an unknown type.
         RecursionError: nested deeper than Python goes, or a circle.
     """
-    if isinstance(value, Enum):
-        value = value.value
     cls = value.__class__
     if cls in _LEAVES or (cls is float and isfinite(value)):
         return value
@@ -119,21 +119,52 @@ def tagged(value: Any, default: Default | None = None, where: str = "") -> Any:
         return _mapping(value, default, where)
     if isinstance(value, list):
         return [tagged(each, default, f"{where}[{at}]") for at, each in enumerate(value)]
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, int):
-        return int(value)
+    plain = _scalar(value)
+    if plain is not value:
+        return tagged(plain, default, where)
     for kind, (types, write, _) in KINDS.items():
         if isinstance(value, types):
             return {TAG: kind, "value": tagged(write(value), default, where)}
     return _object(value, default, where)
 
 
+_PLAIN: tuple[tuple[type, Callable[[Any], Any]], ...] = (
+    (str, str.__str__),
+    (int, int.__int__),
+    (float, float.__float__),
+    (Integral, index),
+)
+"""Types → what makes the plain value of one that stems from it: by the type's own method, as JSON's encoder does it,
+whatever the class says of itself (measured 2026-11-30: the repr of a numpy.float64 is no number)."""
+
+
+def _scalar(value: Any) -> Any:
+    """A text or number of a class of its own (an enum's member, numpy's) as Python's; anything else as it is."""
+    if value.__class__ is float:
+        return value  # nan, which is tagged
+    for base, plain in _PLAIN:
+        if isinstance(value, base):
+            return plain(value)
+    if isinstance(value, Enum):
+        return value.value
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple) and not shape and hasattr(value, "item"):  # one number of an array library
+        found = value.item()
+        return value if type(found) is type(value) else found
+    return value
+
+
 def _mapping(value: Mapping[Any, Any], default: Default | None, where: str) -> Any:
     if all(isinstance(key, str) for key in value) and (TAG not in value or isinstance(value, Unmade)):
-        return {str(key): tagged(each, default, f"{where}.{key}") for key, each in value.items()}
+        return {str.__str__(key): tagged(each, default, f"{where}.{_key(key)}") for key, each in value.items()}
     pairs = [[tagged(key, default, where), tagged(each, default, f"{where}[…]")] for key, each in value.items()]
     return {TAG: "dict", "value": pairs}
+
+
+def _key(key: object) -> str:
+    """A key as a step of a path in an error; one that looks like no key may be a text, and is not shown."""
+    shown = named(key)
+    return shown[1:-1] if shown[0] == "'" else "…"
 
 
 def _object(value: Any, default: Default | None, where: str) -> Any:
@@ -187,7 +218,7 @@ def _langchain_object(value: Any, name: str, default: Default | None, where: str
     cls = type(value)
     own = f"{cls.__module__}.{cls.__qualname__}"
     fields = {**value.__dict__, **(getattr(value, "__pydantic_extra__", None) or {})}
-    data = {key: tagged(each, default, f"{where}.{key}") for key, each in fields.items()}
+    data = {key: tagged(each, default, f"{where}.{_key(key)}") for key, each in fields.items()}
     record = {"type": data.get("type"), "data": data, TAG: "langchain", "class": name}
     return record if own == name else {**record, "subclass": own}
 
@@ -203,6 +234,14 @@ def _made_by() -> Callable[[dict[str, Any]], Any]:
 # Reading --------------------------------------------------------------------------------------------------------------
 
 
+class Unreadable(ValueError):
+    """What is wrong with a tagged value, in words that hold none of it."""
+
+
+UNREADABLE = (ValueError, LookupError, TypeError, ArithmeticError, AttributeError, RecursionError)
+"""What the readers of KINDS raise for a value that was not written by us."""
+
+
 def _untagged(found: dict[str, Any]) -> Any:
     if TAG not in found:
         return found
@@ -210,10 +249,10 @@ def _untagged(found: dict[str, Any]) -> Any:
     if kind == "langchain":
         return _made_by()(found)
     if kind == HEADER:
-        raise ValueError("a second header: two transcripts in one file; cut it off, or write both with one dump_jsonl")
+        raise Unreadable("a second header: two transcripts in one file; cut it off, or write both with one dump_jsonl")
     row = KINDS.get(kind) if isinstance(kind, str) else None
     if row is None:
-        raise ValueError(f"a value of the kind {str(kind)[:40]!r}, which a newer version has written")
+        raise Unreadable(f"a value of a kind ({named(kind)}) that a newer version has written")
     return row.read(found["value"])
 
 
@@ -225,6 +264,37 @@ def parsed(text: str) -> Any:
     """The value of a line; tagged values as what they were.
 
     Raises:
-        ValueError, KeyError, TypeError: it is no JSON, or no value that we have written.
+        UNREADABLE: it is no JSON, or no value that we have written. `fault_of` says in words what it is.
     """
     return _tagged(text) if NEEDLE in text else _plain(text)
+
+
+def fault_of(text: str) -> str:
+    """What is wrong with a line that `parsed` does not read: where and what, without a word of it."""
+    try:
+        _again(_plain(text), "")
+    except json.JSONDecodeError as error:
+        return f"is not JSON ({error.msg})"
+    except Unreadable as error:
+        return str(error)
+    except RecursionError:
+        return "nested too deep"
+    except ValueError:
+        return "a number of too many digits"  # Python's limit is 4,300
+    return "cannot be read"
+
+
+def _again(value: Any, where: str) -> Any:
+    """What `_tagged` makes of parsed JSON, slowly: an error says where."""
+    if isinstance(value, list):
+        return [_again(each, f"{where}[{at}]") for at, each in enumerate(value)]
+    if not isinstance(value, dict):
+        return value
+    found = {key: _again(each, f"{where}.{_key(key)}") for key, each in value.items()}
+    try:
+        return _untagged(found)
+    except Unreadable as error:
+        raise Unreadable(f"{where.lstrip('.')}: {error}" if where else str(error)) from None
+    except UNREADABLE as error:
+        at = f"{where.lstrip('.')}: " if where else ""
+        raise Unreadable(f"{at}a tagged {_key(value[TAG])} that is broken ({type(error).__name__})") from None
