@@ -1,6 +1,9 @@
 """`with_reasoning_replay(model, retry_refused=True)`: exactly one more try, of a repaired history, and only where that helps."""
 
+import asyncio
 import pickle
+from contextvars import copy_context
+from typing import Any
 
 import pytest
 
@@ -12,6 +15,7 @@ import openai
 from langchain_anthropic import ChatAnthropic
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_moonshot import ChatMoonshot
 
 from langchain_calls import KEY, chat_anthropic, get_weather, run
@@ -170,6 +174,170 @@ def test_nothing_is_tried_again_once_output_has_begun(strict_hosts, kind, times)
     with pytest.raises(ValueError, match="Invalid `signature`"):
         chunks.extend(model.stream(history[:3]))
     assert times == len(host.requests) - seen
+
+
+# A class that hands its call on to another wrapped model ---------------------------------------------------------------
+
+
+class HandsOn(ChatAnthropic):
+    """The messages go on in a list of its own, as a class does that adds to them."""
+
+    inner: Any = None
+    often: int = 1
+
+    def _generate(self, messages, stop=None, run_manager=None, **kwargs):
+        for _ in range(self.often):
+            reply = self.inner.invoke(list(messages), **kwargs)
+        return ChatResult(generations=[ChatGeneration(message=reply)])
+
+    async def _agenerate(self, messages, stop=None, run_manager=None, **kwargs):
+        for _ in range(self.often):
+            reply = await asyncio.create_task(self.inner.ainvoke(list(messages), **kwargs))
+        return ChatResult(generations=[ChatGeneration(message=reply)])
+
+    def _stream(self, messages, stop=None, run_manager=None, **kwargs):
+        for _ in range(self.often):
+            chunks = list(self.inner.stream(list(messages), **kwargs))
+        return iter([ChatGenerationChunk(message=chunk) for chunk in chunks])
+
+    async def _astream(self, messages, stop=None, run_manager=None, **kwargs):
+        for _ in range(self.often):
+            chunks = [chunk async for chunk in self.inner.astream(list(messages), **kwargs)]
+        for chunk in chunks:
+            yield ChatGenerationChunk(message=chunk)
+
+
+def handing_on(host, *, inner=True, often=1):
+    policy = Policy(aliases=aliases([host]))
+    below = with_reasoning_replay(chat_anthropic(host), policy, retry_refused=inner)
+    above = HandsOn(
+        base_url=host.url, model=host.model, api_key=KEY, max_retries=0, max_tokens=4096, inner=below, often=often,
+        thinking={"type": "enabled", "budget_tokens": 1024},
+    )  # fmt: skip
+    return with_reasoning_replay(above, policy, retry_refused=True).bind_tools([get_weather])
+
+
+def statuses(host, seen):
+    return [request.status for request in host.requests[seen:]]
+
+
+@pytest.mark.parametrize("inner", [True, False])
+@pytest.mark.parametrize("mode", ["invoke", "ainvoke", "stream", "astream", "batch", "abatch"])
+def test_a_call_that_is_handed_on_in_another_list_has_one_retry_too(strict_hosts, mode, inner):
+    """Two replies are forged, so that a second retry would be of use, and would be sent."""
+    host = strict_hosts("anthropic")
+    once, twice = broken(claude(host), 1), broken(claude(host), 1, 3)
+    model = handing_on(host, inner=inner)
+    seen = len(host.requests)
+    MODES[mode](model, once)
+    assert [400, 200] == statuses(host, seen)
+    seen = len(host.requests)
+    with pytest.raises(anthropic.BadRequestError):
+        MODES[mode](model, twice)
+    assert [400, 400] == statuses(host, seen)
+
+
+@pytest.mark.parametrize("mode", ["invoke", "ainvoke", "stream", "astream"])
+def test_a_class_that_asks_twice_has_one_retry_for_both(strict_hosts, mode):
+    host = strict_hosts("anthropic")
+    history = broken(claude(host), 1)
+    model = handing_on(host, often=2)
+    seen = len(host.requests)
+    with pytest.raises(anthropic.BadRequestError):
+        MODES[mode](model, history)
+    assert [400, 200, 400] == statuses(host, seen)
+
+
+@pytest.mark.parametrize("mode", ["batch", "abatch", "streams"])
+def test_calls_beside_each_other_have_one_retry_each(strict_hosts, mode):
+    host = strict_hosts("anthropic")
+    history = broken(claude(host), 1)
+    model = handing_on(host)
+    seen = len(host.requests)
+    if mode == "streams":
+        list(zip(*(model.stream(history) for _ in range(3)), strict=False))
+    else:
+        all_of = model.batch if mode == "batch" else lambda given: run(model.abatch(given))
+        all_of([history] * 3)
+    assert [200] * 3 + [400] * 3 == sorted(statuses(host, seen))
+
+
+def test_what_outlives_a_call_that_had_its_retry_has_one_of_its_own(strict_hosts):
+    """A task that a class starts has the context of the call, and may go on behind it."""
+    host = strict_hosts("anthropic")
+    contexts = []
+
+    class Starts(ChatAnthropic):
+        def _generate(self, *args, **kwargs):
+            contexts.append(copy_context())
+            return super()._generate(*args, **kwargs)
+
+    bare = Starts(
+        base_url=host.url, model=host.model, api_key=KEY, max_retries=0, max_tokens=4096,
+        thinking={"type": "enabled", "budget_tokens": 1024},
+    )  # fmt: skip
+    model = with_reasoning_replay(bare, Policy(aliases=aliases([host])), retry_refused=True).bind_tools([get_weather])
+    history = broken(model, 1)
+    model.invoke(history)
+    seen = len(host.requests)
+    contexts[-1].run(model.invoke, history)
+    assert [400, 200] == statuses(host, seen)
+
+
+# What is a host's answer ----------------------------------------------------------------------------------------------
+
+WORDS = "messages.1.content.0: Invalid `signature` in `thinking` block"
+BODY = {"type": "error", "error": {"type": "invalid_request_error", "message": WORDS}}
+
+
+class Answers(Exception):
+    """An SDK's error without a status (Anthropic's for a stream has that of the stream, 200)."""
+
+    def __init__(self, **held):
+        super().__init__(WORDS)
+        vars(self).update(held)
+
+
+def caused(error, cause):
+    error.__cause__ = cause
+    return error
+
+
+ERRORS = {
+    "time is out": (TimeoutError(WORDS), 1),
+    "no connection": (ConnectionError(WORDS), 1),
+    "a class's own check": (ValueError(WORDS), 1),
+    "an SDK that holds no answer": (Answers(response=None, body=None, error=""), 1),
+    "a server's fault": (Answers(status_code=503, body=BODY), 1),
+    "a status in the words": (ValueError(f"Error code: 400 - {WORDS}"), 2),
+    "a status": (Answers(status_code=400), 2),
+    "a stream's body": (Answers(status_code=200, body=BODY), 2),
+    "Ollama's line": (Answers(status_code=-1, error=WORDS), 2),
+    "langchain-openai's body": (ValueError(BODY["error"]), 2),
+    "an answer below": (caused(RuntimeError("failed"), Answers(body=BODY)), 2),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_only_what_a_host_has_answered_is_tried_again_whatever_an_error_quotes(strict_hosts, name):
+    host = strict_hosts("anthropic")
+    error, times = ERRORS[name]
+
+    class Raises(ChatAnthropic):
+        def _generate(self, *args, **kwargs):
+            tries.append(args)
+            raise error
+
+    tries = []
+    bare = Raises(
+        base_url=host.url, model=host.model, api_key=KEY, max_retries=0, max_tokens=4096,
+        thinking={"type": "enabled", "budget_tokens": 1024},
+    )  # fmt: skip
+    model = with_reasoning_replay(bare, Policy(aliases=aliases([host])), retry_refused=True).bind_tools([get_weather])
+    with pytest.raises(type(error)) as caught:
+        model.invoke(talk(claude(host)))
+    assert error is caught.value
+    assert times == len(tries)
 
 
 # A host that takes no empty filler: the wrapper's own placeholder is refused, and thinking goes off.

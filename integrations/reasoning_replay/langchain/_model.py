@@ -29,7 +29,7 @@ from ._classes import OTHER, Target, answered_by, request_of, row_of, target_of
 from ._closing import aclosing, closing
 from ._hooks import mixin_of
 from ._messages import FAULTS, author_of, forget_forged, hand_over, mark_reply, plan_messages, without_notes
-from ._planned import Planned
+from ._planned import Planned, running_plan
 from ._retry import planned_again, repaired_for, streamed, streamed_later, tried, tried_later, with_first
 from ._settings import DEFAULT, Settings
 from ._stream import StreamNotes
@@ -52,9 +52,11 @@ class _Call:
         self.target = _target(model, kwargs, asynchronous=asynchronous)
         self.settings = settings
         outer = messages.call if isinstance(messages, Planned) else None  # another wrapped model's, handed on
-        self.outer: _Call | None = outer
+        around = running_plan()  # also where that was in a list of its own
+        self.outer: _Call | None = outer if around is None or around.call is None else around.call
         self.run = run
         self.began = self.retried = False
+        self.working = 0
         self.first: Repaired | None = None
         self.given = given = restored(messages if outer is None else outer.given)
         below = active_callback() if self.row.hooks == "litellm" else None
@@ -89,16 +91,25 @@ class _Call:
 
     def again(self, error: Exception) -> bool:
         """Whether this refusal is answered with a second try; then the call's messages are the repaired ones."""
-        if not self.settings.retry_refused or self.retried or self.began or self.messages.plan is None:
+        if not self.settings.retry_refused or self.began or self.messages.plan is None:
+            return False
+        one = list(self._handed_on())
+        if any(call.retried for call in one):
             return False
         anew = fail_closed(FAULTS, partial(self._repaired, error), lambda: None)
         if anew is None:
             return False
-        call: _Call | None = self
-        while call is not None:  # whoever has handed the call on to this model does not try again either
-            call.retried, call = True, call.outer
+        for call in one:  # whoever has handed the call on to this model does not try again either
+            call.retried = True
         self._takes(anew)
         return True
+
+    def _handed_on(self) -> Iterator[_Call]:
+        """This call and those within which it is made; a task that has outlived the call it began in is none of it."""
+        call: _Call | None = self
+        while call is not None and call.working:
+            yield call
+            call = call.outer
 
     def _repaired(self, error: Exception) -> Planned | None:
         plan = self.after  # not what a hook has confirmed: that is of the class's own payload

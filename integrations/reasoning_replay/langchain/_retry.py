@@ -1,7 +1,8 @@
 """One retry of a call that its host refuses for its history: repaired, planned and sent once more.
 
 Rule 1: at most one a call of a model, whoever inside it sends: a class may stream within `_generate`, a wrapped model
-may hand its call on to another. A `with_retry` around the model and an SDK's own retries see calls, not this.
+may hand its call on to another, in whatever list: the context says for which call. A `with_retry` around the model and
+an SDK's own retries see calls, not this.
 Rule 2: never once a piece of the answer has been handed on, and never where the same would be sent again.
 Rule 3: what is raised in the end is the host's own error, the last one, as the class raised it.
 What a refusal means and what is done about it is no affair of this file (`transcripts` and the hosts' tables).
@@ -10,6 +11,7 @@ What a refusal means and what is done about it is no affair of this file (`trans
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
@@ -20,10 +22,13 @@ from .._known import Known, Overlay, default_store
 from .._plan import ConversationElsewhere, MissingReasoning, Plan
 from .._report import Report
 from ..transcripts._repair import Repaired, repair_sent
+from ..transcripts._repair_words import refusal_of
 from ._closing import aclosing, closing
 from ._planned import Planned, each_running, each_running_later, running
 
 R = TypeVar("R")
+_DEEP = 4
+"""How many errors, each raised from the next, are looked at."""
 
 
 class Call(Protocol):
@@ -32,70 +37,116 @@ class Call(Protocol):
     messages: Planned
     began: bool
     """Something of the answer was handed on."""
+    working: int
+    """How many of a class's methods work on it now. 0: it is over."""
 
     def again(self, error: Exception) -> bool:
         """Whether it is to be sent once more; then `messages` are the repaired ones."""
 
 
+@contextmanager
+def _working(call: Call) -> Iterator[None]:
+    call.working += 1
+    try:
+        yield
+    finally:
+        call.working -= 1
+
+
 def tried(call: Call, send: Callable[[Planned], R]) -> R:
     """What a call gives, or its one retry."""
-    try:
+    with _working(call):
+        try:
+            with running(call.messages):
+                return send(call.messages)
+        except Exception as error:
+            if not call.again(error):
+                raise
         with running(call.messages):
             return send(call.messages)
-    except Exception as error:
-        if not call.again(error):
-            raise
-    with running(call.messages):
-        return send(call.messages)
 
 
 async def tried_later(call: Call, send: Callable[[Planned], Awaitable[R]]) -> R:
     """The same for a call that is awaited."""
-    try:
+    with _working(call):
+        try:
+            with running(call.messages):
+                return await send(call.messages)
+        except Exception as error:
+            if not call.again(error):
+                raise
         with running(call.messages):
             return await send(call.messages)
-    except Exception as error:
-        if not call.again(error):
-            raise
+
+
+def _opened(call: Call, send: Callable[[Planned], R]) -> R:
+    """What the chunks come out of: a class may send before it is asked for the first one."""
     with running(call.messages):
-        return await send(call.messages)
+        return send(call.messages)
 
 
 def streamed(call: Call, send: Callable[[Planned], Iterator[ChatGenerationChunk]]) -> Iterator[ChatGenerationChunk]:
     """The chunks of a call, or of its one retry: that is over with the first chunk."""
-    while True:
-        try:
-            with closing(send(call.messages)) as chunks:
-                for chunk in each_running(call.messages, chunks):
-                    call.began = True
-                    yield chunk
-        except Exception as error:
-            if not call.again(error):
-                raise
-        else:
-            return
+    with _working(call):
+        while True:
+            try:
+                with closing(_opened(call, send)) as chunks:
+                    for chunk in each_running(call.messages, chunks):
+                        call.began = True
+                        yield chunk
+            except Exception as error:
+                if not call.again(error):
+                    raise
+            else:
+                return
 
 
 async def streamed_later(
     call: Call, send: Callable[[Planned], AsyncIterator[ChatGenerationChunk]]
 ) -> AsyncIterator[ChatGenerationChunk]:
     """The same for a stream that is awaited."""
-    while True:
-        try:
-            async with aclosing(send(call.messages)) as chunks:
-                async for chunk in each_running_later(call.messages, chunks):
-                    call.began = True
-                    yield chunk
-        except Exception as error:
-            if not call.again(error):
-                raise
-        else:
-            return
+    with _working(call):
+        while True:
+            try:
+                async with aclosing(_opened(call, send)) as chunks:
+                    async for chunk in each_running_later(call.messages, chunks):
+                        call.began = True
+                        yield chunk
+            except Exception as error:
+                if not call.again(error):
+                    raise
+            else:
+                return
+
+
+_ANSWERS = ("response", "body", "response_json", "details", "error", "raw_response")
+"""Attributes under which SDKs keep what a host has answered (2026-11)."""
+
+
+def has_answered(error: BaseException) -> bool:
+    """Whether an error is a host's answer, whatever its words are: time that ran out may quote an earlier one.
+
+    Without a status it is where the SDK holds an answer (a stream that is refused within its 200, Ollama's lines), or
+    where a class raises the body itself (langchain-openai for an error under status 200).
+    """
+    if refusal_of(error).statuses:
+        return True  # a host's table says which of them
+    cause: BaseException | None = error
+    for _ in range(_DEEP):
+        if cause is None:
+            return False
+        held = (getattr(cause, name, None) for name in _ANSWERS)  # some responses of 4xx are false as a truth value
+        if any(each is not None and each != "" for each in held) or any(
+            isinstance(each, Mapping) for each in cause.args
+        ):
+            return True
+        cause = cause.__cause__
+    return False
 
 
 def repaired_for(plan: Plan, given: Any, request: Mapping[str, Any] | None, error: Exception) -> Repaired | None:
     """The history that a refusal asks for; None where it asks for none, or nobody can say what was sent."""
-    if plan.work is None:
+    if plan.work is None or not has_answered(error):
         return None
     recalled = plan.work.recalled
     done = repair_sent(plan, given if recalled is None else recalled.messages, request=request, error=error)
