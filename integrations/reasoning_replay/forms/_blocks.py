@@ -13,10 +13,10 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from .._decision import Act, Decision, Zone, decided
-from .._history import History, Message, Part, StartsTurn
+from .._history import History, HistoryError, Message, Part, StartsTurn
 from .._origin import MARK, REDACTED, mark_id
 from . import TURN, Messages, Turns, canonical, plain, stated_turn, wrong_role, wrong_type
-from ._carriers import part_of, under_mark
+from ._carriers import LOOSE, block_code, part_of, under_mark, without_blocks
 from ._turns import last_start
 
 THINKING = "content.thinking"
@@ -99,10 +99,25 @@ def _checked(form: Blocks, index: int, message: Mapping[str, Any]) -> list[Any]:
     blocks = message.get(form.key)
     if blocks is not None and not isinstance(blocks, list):
         raise wrong_type(index, form.key, blocks, "a list of blocks")
+    if blocks is None and any(key in message for key in _OTHER_KEYS):
+        raise HistoryError(f"messages[{index}]: no {form.key}; allowed: a message of this form, or another form=")
     for number, block in enumerate(found := blocks_of(form, message)):
         if not isinstance(block, Mapping):
             raise wrong_type(index, f"{form.key}[{number}]", block, "a dict")
+        if _is_of_another(form, block):
+            raise HistoryError(
+                f"messages[{index}].{form.key}[{number}]: reasoning as another form writes it; say form="
+            )
     return found
+
+
+_OTHER_KEYS = ("content", "parts")
+"""Where forms have what a message says."""
+
+
+def _is_of_another(form: Blocks, block: Block) -> bool:
+    """Whether a block holds reasoning as this form never writes it."""
+    return form.code(block) is None and block_code(block) is not None
 
 
 def blocks_of(form: Blocks, message: Mapping[str, Any]) -> list[Any]:
@@ -113,7 +128,7 @@ def blocks_of(form: Blocks, message: Mapping[str, Any]) -> list[Any]:
 
 def _shape(form: Blocks, role: str, message: Mapping[str, Any], blocks: list[Any]) -> tuple[Any, ...]:
     """The fields of the message's shape, in order."""
-    spare = [key for key in (MARK, TURN) if key in message]
+    spare = [key for key in (MARK, TURN, *sorted(LOOSE)) if key in message]
     codes = [(item, found) for item, block in enumerate(blocks) if (found := form.code(block)) is not None]
     odd = any(form.sent(block) is not block for block in blocks) or (role != "assistant" and codes)
     spare += [_ODD] if odd else []
@@ -173,7 +188,7 @@ def _changes(shape: Message, decision: Decision) -> bool:
 
 
 def _written(form: Blocks, message: Mapping[str, Any], shape: Message, decision: Decision) -> dict[str, Any]:
-    copy = {key: value for key, value in message.items() if key not in (MARK, TURN)}
+    copy = {key: value for key, value in message.items() if key not in shape.spare}
     acts = {part.item: (part, act) for part, act in zip(shape.parts, decision.acts, strict=True)}
     left: list[Any] = []
     held: list[Any] = []
@@ -235,8 +250,12 @@ def strip(form: Blocks, messages: Messages, fill: str | None) -> list[Any]:
     """
     kept: list[Any] = []
     for message in messages:
-        left = {key: value for key, value in message.items() if key not in (MARK, TURN)}
-        blocks = blocks_of(form, message)
+        left = {key: value for key, value in message.items() if key not in (MARK, TURN) and key not in LOOSE}
+        left.update((key, without_blocks(left[key])) for key in _OTHER_KEYS if key in left and key != form.key)
+        given = blocks_of(form, message)
+        blocks = [block for block in given if not isinstance(block, Mapping) or not _is_of_another(form, block)]
+        if len(blocks) < len(given):
+            left[form.key] = blocks
         sealed = [block for block in blocks if isinstance(block, Mapping) and form.code(block) is not None]
         if sealed:
             rest = [block for block in blocks if block not in sealed or not form.is_hidden(block)]

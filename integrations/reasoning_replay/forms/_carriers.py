@@ -30,6 +30,8 @@ SEALED = (
     "extra_content",
 )
 """Keys of an assistant message that hold something sealed, whatever its type (Copilot, DashScope, xAI, Gemini)."""
+LOOSE = frozenset({*STRINGS, *SEALED, "reasoning_details", "thinking_blocks", "reasoning_items"})
+"""Keys of a message that hold reasoning and nothing else. In a form that has none of them they are another form's."""
 THOUGHT = "__thought__"
 """LiteLLM appends a Gemini signature to a tool call's id behind this."""
 
@@ -92,7 +94,16 @@ def block_code(block: object) -> str | None:
         return _text_code(text_of(block.get("thinking")), _signature(block))
     if kind == "reasoning":
         return "opaque" if _holds_seal(block) else shape_value(_reasoning_text(block))
+    if kind is None and ("reasoningContent" in block or block.get("thought") is True):
+        return "opaque"  # Converse's, or Gemini's: in a history that is said to be of another form
     return _OTHER_BLOCKS.get(kind) if isinstance(kind, str) else None
+
+
+def without_blocks(content: Any) -> Any:
+    """A content without blocks of reasoning; the very same one where it has none."""
+    if not isinstance(content, list) or all(block_code(plain(block)) is None for block in content):
+        return content
+    return [block for block in content if block_code(plain(block)) is None]
 
 
 _OTHER_BLOCKS = {"redacted_thinking": "redacted", "compaction": "opaque"}

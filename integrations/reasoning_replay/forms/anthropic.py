@@ -16,7 +16,7 @@ from .._origin import MARK, REDACTED, from_mark_id, mark_id
 from . import PSF, TURN, Form, Messages, Turns, as_mapping, plain, stated_turn, unmarked, wrong_role, wrong_type
 from ._anthropic_recall import RECALL
 from ._anthropic_stream import AnthropicStream
-from ._carriers import BY_NAME, block_code, extra_code, part_of, without_extras
+from ._carriers import BY_NAME, LOOSE, block_code, extra_code, part_of, without_extras
 from ._turns import last_start
 
 ROLES = ("user", "assistant", "system")
@@ -86,7 +86,7 @@ def _kind(block: Any) -> Any:
 def _shape(role: str, message: Mapping[str, Any], content: list[Any]) -> tuple[Any, ...]:
     """The fields of the message's shape, in order."""
     parts: list[Part] = []
-    spare = [key for key in (PSF, TURN) if key in message]
+    spare = [key for key in (PSF, TURN, *sorted(LOOSE)) if key in message]
     redacted = _identity(message) == REDACTED
     for item, block in enumerate(content):
         if PSF in block:
@@ -159,7 +159,7 @@ def _changes(shape: Message, decision: Decision) -> bool:
 
 
 def _written(message: Mapping[str, Any], shape: Message, decision: Decision) -> dict[str, Any]:
-    copy = {key: value for key, value in message.items() if key not in (PSF, TURN)}
+    copy = {key: value for key, value in message.items() if key not in shape.spare}
     acts = {part.item: act for part, act in zip(shape.parts, decision.acts, strict=True)}
     blocks: list[Any] = []
     point: Any = None
@@ -215,7 +215,7 @@ def strip(messages: Messages, fill: str | None) -> list[Any]:
     """Every message without thinking, marks and turn notes; a message that is left empty goes."""
     kept: list[Any] = []
     for message in messages:
-        left = {key: value for key, value in message.items() if key not in (PSF, TURN)}
+        left = {key: value for key, value in message.items() if key not in (PSF, TURN) and key not in LOOSE}
         if isinstance(left.get("content"), list):
             left["content"] = [
                 {key: value for key, value in block.items() if key != PSF} if isinstance(block, Mapping) else block

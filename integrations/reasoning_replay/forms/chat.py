@@ -31,6 +31,7 @@ from . import (
 from ._carriers import (
     BY_NAME,
     LISTS,
+    LOOSE,
     PSF_CARRIERS,
     SEALED,
     STRINGS,
@@ -361,7 +362,7 @@ def strip(messages: Messages, fill: str | None) -> list[Any]:
     return kept
 
 
-_STRIPPED = (*STRINGS, *SEALED, "reasoning_details", "thinking_blocks", "reasoning_items", PSF, TURN)
+_STRIPPED = (*sorted(LOOSE), PSF, TURN)
 """Keys that the fallback takes from every message, and `view` from all but the assistant's."""
 
 FORMS = {

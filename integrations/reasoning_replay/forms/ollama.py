@@ -28,7 +28,7 @@ from . import (
     wrong_role,
     wrong_type,
 )
-from ._carriers import SEALED, STRINGS, part_of, under_mark
+from ._carriers import SEALED, STRINGS, part_of, under_mark, without_blocks
 from ._chat_recall import recall_by
 from ._inline import INLINE, inline_in
 from ._pieces import at_rest, grow
@@ -75,12 +75,13 @@ def _shape(index: int, role: str, message: Mapping[str, Any]) -> tuple[Any, ...]
     held = [key for key in (*STRINGS, *SEALED, *_LISTS) if message.get(key) is not None]
     spare = [key for key in (PSF, TURN) if key in message]
     if role != "assistant":
-        return role, False, True, (), (*spare, *held)
+        return role, False, True, (), (*spare, *held, *_blocks(message))
     parts: list[Part] = []
     for key in held:
         if key in STRINGS and not isinstance(message[key], str):
             raise wrong_type(index, key, message[key], "a string or null")
         parts.append(part_of(key, None, shape_value(message[key]) if key in STRINGS else "opaque"))
+    spare += _blocks(message)
     calls, content = message.get("tool_calls"), message.get("content")
     if (tags := inline_in(content)) is not None:
         parts.append(part_of(INLINE, None, shape_value(tags.text)))
@@ -91,6 +92,15 @@ def _shape(index: int, role: str, message: Mapping[str, Any]) -> tuple[Any, ...]
     seen = called or content not in (None, "") or message.get("images") is not None
     null, redacted = content is None, identity == REDACTED
     return role, called, seen, under_mark(parts, identity), tuple(spare), 0, null, False, (), False, redacted
+
+
+_BLOCKS = "content.thinking"
+"""Stands in `spare` for blocks of reasoning in a content: of other forms, since here it is a text."""
+
+
+def _blocks(message: Mapping[str, Any]) -> list[str]:
+    content = message.get("content")
+    return [] if without_blocks(content) is content else [_BLOCKS]
 
 
 def payload(message: Mapping[str, Any], part: Part) -> str:
@@ -114,6 +124,7 @@ def write(messages: Messages, history: History, zones: list[Zone]) -> list[Any]:
         elif gone or decision.blank_content:
             changed = True
             left = {key: value for key, value in message.items() if key not in gone}
+            left = {**left, "content": without_blocks(left["content"])} if _BLOCKS in gone else left
             left = _untagged(left) if INLINE in gone else left
             out.append({**left, "content": ""} if decision.blank_content else left)
         else:
@@ -135,6 +146,7 @@ def strip(messages: Messages, fill: str | None) -> list[Any]:
     kept: list[Any] = []
     for message in messages:
         left = {key: value for key, value in message.items() if key not in _STRIPPED}
+        left = {**left, "content": without_blocks(left["content"])} if _blocks(left) else left
         left = _untagged(left) if left.get("role") == "assistant" else left
         said = any(left.get(key) for key in ("content", "tool_calls", "images"))
         if said or left.get("role") != "assistant" or left == message:

@@ -18,11 +18,13 @@ from . import PSF, TURN, Form, Messages, Turns, as_mapping, listed, plain, state
 from ._carriers import (
     BY_NAME,
     ITEM_SEALS,
+    LOOSE,
     THOUGHT,
     extra_code,
     item_code,
     item_payload,
     part_of,
+    without_blocks,
     without_extras,
 )
 from ._envelopes import name_payload
@@ -101,10 +103,10 @@ TURNS = Turns(_is_result, _without_text, role_of)
 
 def _shape(role: str, item: Mapping[str, Any], paired: bool) -> tuple[Any, ...]:
     """The fields of the item's shape, in order."""
-    spare = tuple(key for key in (PSF, TURN) if key in item)
+    kind, identity = kind_of(item), item.get("id")
+    spare = (*(key for key in (PSF, TURN) if key in item), *_others(kind, item))
     if role != "assistant":
         return role, False, True, (), spare
-    kind, identity = kind_of(item), item.get("id")
     parts: list[Part] = []
     if kind in HIDDEN:
         parts.append(part_of(ITEM, None, item_code(item)))
@@ -126,6 +128,18 @@ def _shape(role: str, item: Mapping[str, Any], paired: bool) -> tuple[Any, ...]:
     mendable = _mendable(kind, item, paired)
     redacted = _identity(item) == REDACTED
     return role, kind.endswith("_call"), visible, tuple(marked), spare, 0, False, False, mendable, False, redacted
+
+
+_BLOCKS = "content.thinking"
+"""Stands in `spare` for blocks of reasoning in a message's content."""
+
+
+def _others(kind: str, item: Mapping[str, Any]) -> tuple[str, ...]:
+    """What in a message is another form's reasoning: this one has it in items alone."""
+    if kind != "message":
+        return ()
+    blocks = without_blocks(item.get("content")) is not item.get("content")
+    return (*(key for key in sorted(LOOSE) if key in item), *((_BLOCKS,) if blocks else ()))
 
 
 def _mendable(kind: str, item: Mapping[str, Any], paired: bool) -> tuple[str, ...]:
@@ -210,6 +224,8 @@ def _written(item: Mapping[str, Any], shape: Message, decision: Decision, bare: 
         drop |= {"status", "content"} if _has_empty_content(kind_of(item), item) else {"status"}
     if kind_of(item) == REASONING and not isinstance(item.get("summary"), list):
         left = {**left, "summary": []}  # "Missing required parameter: 'input[1].summary'"
+    if _BLOCKS in shape.spare:
+        left = {**left, "content": without_blocks(left["content"])}
     if left is item and drop.isdisjoint(item) and PSF not in shape.spare:
         return item
     kept = {key: value for key, value in left.items() if key not in drop}
@@ -235,13 +251,15 @@ def strip(messages: Messages, fill: str | None) -> list[Any]:
         kind = kind_of(item)
         if kind in HIDDEN:
             continue
-        drop = {PSF, TURN}
+        drop = {PSF, TURN, *_others(kind, item)}
         left: Mapping[str, Any] = item
         if role_of(item) == "assistant" and kind != REFERENCE:
             drop |= {"id", "status"} if kind in _OPTIONAL_STATUS else {"id"}
             left = bare_call(item) if call_signature(item) is not None else without_extras(item)
         elif isinstance(item.get("call_id"), str):
             left = {**item, "call_id": item["call_id"].split(THOUGHT, 1)[0]}
+        if _BLOCKS in drop:
+            left = {**left, "content": without_blocks(left["content"])}
         kept.append({key: value for key, value in left.items() if key not in drop})
     return kept
 
