@@ -416,7 +416,7 @@ def test_a_writer_whose_file_was_taken_away_says_so(tmp_path):
 
 def test_what_a_killed_dump_left_is_used_again_and_somebody_elses_file_there_is_refused(tmp_path, monkeypatch):
     path, spare = tmp_path / "x.jsonl", tmp_path / ".x.jsonl.new"
-    spare.write_bytes(b"half of it" * 1000)
+    spare.write_bytes(files.START + b',"version":1' + b"half of it" * 1000)
     dump_jsonl([message(1)], path)
     assert ([1], [path]) == (numbers(path), list(tmp_path.iterdir()))
     spare.write_bytes(b"")

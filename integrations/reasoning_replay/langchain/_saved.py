@@ -6,6 +6,7 @@ LangChain's own modules and in those that the program has imported itself; only 
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from collections.abc import Mapping
@@ -36,12 +37,17 @@ def _class(own: Any, base: Any) -> Any:
         return _named(base)
     found, instead = _named(own), _named(base)
     if found is None and instead is not None:
+        shown = own if _DOTTED.fullmatch(str(own)) else "a class"
         warnings.warn(
-            f"{own}: not imported, or defined inside a function; its messages come back as {instead.__name__} with "
+            f"{shown}: not imported, or defined inside a function; its messages come back as {instead.__name__} with "
             "all their fields: import its module before the transcript is read",
             stacklevel=2,
         )
     return instead if found is None else found
+
+
+_DOTTED = re.compile(r"[A-Za-z_]\w{0,60}(\.[\w<>]{1,60}){1,12}")
+"""How a class is named; anything else in its place may be a text, and is not shown."""
 
 
 def _named(name: object) -> Any:

@@ -1,8 +1,9 @@
 """The file of a transcript: made for its owner alone, locked while it is written, replaced at once or not at all.
 
 One writer at a time: an advisory lock (`flock`) on the file; who comes second is refused. Where the system has no such
-lock (Windows), nobody is. A replaced file is written beside, under a name of its own that a crashed writer's is used
-again, forced to the disk and renamed. A symbolic link stays one: what it points to is written. Knows no message.
+lock (Windows), nobody is. A replaced file is written beside, under a name of its own, forced to the disk and renamed;
+what a crashed writer left there is used again, and nobody else's file. A symbolic link stays one: what it points to is
+written. Knows no message.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from hashlib import blake2b
 from pathlib import Path
 
+from ._jsonl_lines import START
 from ._jsonl_values import TranscriptError
 
 try:
@@ -146,7 +149,7 @@ def replaced(path: str | os.PathLike[str]) -> Iterator[int]:
         OSError: the disk does not take it; what was there is whole.
     """
     target = real_path(path)
-    spare = target.with_name(f".{target.name}.new")
+    spare = target.with_name(f".{_short(target.name)}.new")
     with ExitStack() as done, _words(target, spare):
         held = target.exists()
         if held:
@@ -177,14 +180,30 @@ def _words(path: Path, spare: Path) -> Iterator[None]:
         raise _said(error, path, "what was there is whole") from None
 
 
+def _short(name: str) -> str:
+    """A name with room for some letters more: file systems take 255 bytes."""
+    raw = os.fsencode(name)
+    return name if len(raw) <= 200 else blake2b(raw, digest_size=16).hexdigest()
+
+
 def _spare(path: Path) -> int:
     fd = _locked(path, _MAKE)
-    if hasattr(os, "geteuid") and os.fstat(fd).st_uid != os.geteuid():
-        os.close(fd)
-        raise TranscriptError(f"{path}: stands there, and is somebody else's; remove it, or give another path")
-    make_private(fd)
-    os.ftruncate(fd, 0)
+    with ExitStack() as undo:
+        undo.callback(os.close, fd)
+        if not _is_ours(fd):
+            raise TranscriptError(f"{path}: stands there, and is somebody else's; remove it, or give another path")
+        make_private(fd)
+        os.ftruncate(fd, 0)
+        undo.pop_all()
     return fd
+
+
+def _is_ours(fd: int) -> bool:
+    """Whether it is new, or what a writer of this user began and did not finish."""
+    found = os.fstat(fd)
+    if not stat.S_ISREG(found.st_mode) or (hasattr(os, "geteuid") and found.st_uid != os.geteuid()):
+        return False
+    return START.startswith(read_at(fd, 0, len(START)).rstrip(b"\0"))
 
 
 def _sync_folder(path: Path) -> None:
