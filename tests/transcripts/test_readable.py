@@ -76,6 +76,49 @@ READ = {
         "Hi.",
         "[sealed reasoning, 8 bytes]",
     ),
+    "parts that nobody knows": (
+        "gemini",
+        {
+            "role": "model",
+            "parts": [
+                {"toolCall": {"toolType": "X"}, "thoughtSignature": BLOB},
+                {"executableCode": {"code": "x", "thoughtSignature": BLOB}},
+            ],
+        },
+        '{"toolCall":{"toolType":"X"}}\n{"executableCode":{"code":"x"}}',
+        "[sealed reasoning, 8 bytes]",
+    ),
+    "reasoning inside such a part": (
+        "chat",
+        {
+            "role": "assistant",
+            "content": [
+                {
+                    "type": "web",
+                    "steps": [{"type": "thinking", "thinking": "R"}, {"url": "u", "encrypted_index": BLOB}],
+                    "reasoning": "R",
+                    "inner": {"thought": True, "text": "R"},
+                }
+            ],
+        },
+        '{"steps":[{"url":"u"}]}',
+        "",
+    ),
+    "the results of a search": (
+        "anthropic",
+        {
+            "role": "assistant",
+            "content": [
+                {
+                    "type": "web_search_tool_result",
+                    "tool_use_id": "t",
+                    "content": [{"type": "web_search_result", "title": "T", "encrypted_content": BLOB}],
+                }
+            ],
+        },
+        '{"title":"T"}',
+        "",
+    ),
     "Ollama": ("ollama", {"role": "assistant", "content": "Hi.", "thinking": "R"}, "Hi.", "R"),
 }  # fmt: skip
 
@@ -92,6 +135,17 @@ def test_a_langchain_message_is_read_as_it_is():
     message = lc.AIMessage(blocks, tool_calls=[call])
     assert 'Hi.\n[calls look({"at":"Oslo"})]' == readable(message, form="langchain")
     assert "R" == readable(message, form="langchain", reasoning=True)
+
+
+def test_strings_and_wrapped_blocks_of_langchain_show_no_thinking_and_no_seal():
+    lc = pytest.importorskip("langchain_core.messages")
+    tagged = lc.AIMessage(["<think>R</think>Hi.", "You."])
+    assert "Hi.\nYou." == readable(tagged, form="langchain")
+    assert "R" == readable(tagged, form="langchain", reasoning=True)
+    search = {"type": "non_standard", "value": {"type": "web", "encrypted_content": BLOB}}
+    assert '{"value":{"type":"web"}}\nHi.' == readable(lc.AIMessage([search, "Hi."]), form="langchain")
+    asked = lc.HumanMessage(["<think>R</think>Hi."])
+    assert "<think>R</think>Hi." == readable(asked, form="langchain")
 
 
 def test_a_reply_of_items_is_one_text():

@@ -112,3 +112,27 @@ def test_a_tool_message_loses_a_signature_in_its_calls_id_and_messages_in_its_ar
     assert shown[0].tool_calls[0]["id"] == shown[1].tool_call_id == "call_1"
     assert "ok" == shown[1].artifact["messages"][0].content
     assert json.dumps(lc.messages_to_dict(shown[:1]))
+
+
+@pytest.mark.parametrize(
+    ("content", "left"),
+    [
+        (["<think>CANARY</think>hi", " you"], "hi you"),
+        (["hi", "<think>CANARY"], "hi"),
+        (["CANARY</think>hi", {"type": "text", "text": "x"}], ["hi", {"type": "text", "text": "x"}]),
+        ([{"type": "text", "text": "hi <think>CANARY</think>x"}], [{"type": "text", "text": "hi x"}]),
+        ([{"type": "non_standard", "value": {"type": "web", "encrypted_content": "CANARY"}}, "hi"], ["hi"]),
+        ("hi <think>CANARY</think>x", "hi x"),
+        ("CANARY</think>hi", "hi"),
+    ],
+)
+def test_a_content_of_strings_and_of_tags_anywhere_is_redacted(content, left):
+    message = lc.AIMessage(content)
+    shown = redact([message], form="langchain")
+    assert left == shown[0].content or left == "".join(shown[0].content)
+    assert not held([each.model_dump() for each in shown])
+    assert content == message.content
+    assert shown[0].additional_kwargs["reasoning_redacted"]
+    assert redact(shown, form="langchain") is shown
+    with pytest.raises(HistoryError, match=r"messages\[0\]: its reasoning is redacted"):
+        prepare(shown, host="llm.example", form="langchain", known=MemoryStore())
