@@ -51,6 +51,7 @@ REASONS: dict[str, str] = {
     "kept_turns": "The host's own parameter was set, so that it keeps the earlier turns that the policy sends.",
     "lost": "It is but the name of what this host does not have in store.",
     "no_result": "A call had no result and the conversation went on: a short result that says so was put in.",
+    "no_start": "It began with a reply, which the host refuses: a line of the user that says so was put in.",
     "no_call": "The result of a call that is not in the history: every host refuses it.",
     "out_of_place": "The result of a call stood behind something else: it went to its call.",
     "duplicate": "It stood there twice.",

@@ -73,8 +73,13 @@ def repair(
 
     Without `error` all that the host would refuse: blocks of others, of nobody knows whom and without a signature, ids
     without what they name, items without their partner, calls without a result and results without a call, what is
-    empty, stands twice or was broken off. With `error` only what the host complains of, and nothing for an error that
-    is no complaint about reasoning (a rate limit, a schema, the length of the context).
+    empty, stands twice or was broken off, and a beginning that the host refuses. With `error` only what the host
+    complains of, and nothing for an error that is no complaint about reasoning (a rate limit, a schema, the length of
+    the context).
+
+    Call it right before a request. A reply at the end none of whose calls has a result is left as it is: its step runs.
+    Where some have one, the others get a short one that says so: no host takes a part. Append the results of a step
+    that goes on, and repair then; a result that comes later still takes the short one's place at the next repair.
 
     Args:
         messages: the caller's history, as `prepare` takes it; not a plan's.
@@ -153,6 +158,7 @@ def _healed(work: Repairing, asked: dict[str, Any], target: Origin) -> Repaired:
     _without_refused(work, plan.work)
     _repair_rows.filled(work)
     _repair_rows.alternating(work)
+    _repair_rows.opened(work, target.dialect)
     request = asked["request"]
     guards = [reason for reason in plan.work.draft.guards if reason != "kept_turns"]
     if guards and plan.request is not request:

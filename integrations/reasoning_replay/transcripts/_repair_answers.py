@@ -1,21 +1,25 @@
 """Calls and results that do not fit together, made to fit. What every host asks, whatever its rule on reasoning.
 
 Decided, and why:
-- A call without a result at the end is a running step: it stays, its result is to come.
-- In the middle it gets a short result that says so. The call stays as it came, since what its model sealed is tied to
-  it: a reasoning item to the item that follows, a block of Claude's to its whole message.
+- A reply at the end none of whose calls has a result is a running step: it stays, its results are to come.
+- Anywhere else a call without a result gets a short one that says so: in the middle, and at the end beside results of
+  the same reply. Every host refuses some of the results without the others, so who asks before the next request has
+  lost them (a crash between tools that ran side by side). One that comes after all takes the short one's place. The
+  call stays as it came, since what its model sealed is tied to it: a reasoning item to the item that follows, a block
+  of Claude's to its whole message.
 - A call that nobody can read (its stream was broken off) and that has no result is taken out.
 - A result that stands behind something else goes to its call; one without a call goes: no host takes it.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import NamedTuple
 
-from ._repair_calls import Call, Kit, Result
+from ._repair_calls import Call, Kit, Result, is_ours
 from ._repair_lines import Data, Line, Repairing, edited
 
 RESULT = ("tool_result",)
@@ -33,13 +37,20 @@ def answered(work: Repairing, kit: Kit) -> None:
 
 
 def _without_twins(work: Repairing, kit: Kit) -> None:
-    """A call that stands twice in one message, with one id: a stream that was put together twice."""
+    """A call that stands twice in one message, with one id: a stream that was put together twice, a row saved twice.
+
+    Where results are blocks, hosts join neighbours of one side, so theirs count as one message.
+    """
+    heard: set[str] = set()
     for place, line in enumerate(work.lines):
-        calls = kit.calls(line.row)
-        if len(calls) < 2:
-            continue
-        first = {call.id: call.place for call in reversed(calls)}
-        twins = {call.place for call in calls if call.id is not None and call.place != first[call.id]}
+        if kit.key is None or kit.role(line.row) != "assistant":
+            heard = set()
+        twins: set[int] = set()
+        for call in kit.calls(line.row):
+            if call.id is not None and call.id in heard:
+                twins.add(call.place)
+            elif call.id is not None:
+                heard.add(call.id)
         row = kit.without_calls(line.row, frozenset(twins)) if twins else None
         if row is not None:
             work.lines[place] = line._replace(row=row)
@@ -64,6 +75,8 @@ class _Rows:
                 self.called[call.id or ""].append(place)
         self.end = max((place for place, found in enumerate(self.is_result) if not found), default=-1)
         """The last row that is no result."""
+        self.number = [*accumulate(not found for found in self.is_result)]
+        """Row by row, how many that are no results stand up to it: the same for results side by side."""
         self.taken: set[int] = set()
         self.heard: set[str] = set()
 
@@ -100,7 +113,7 @@ class _Rows:
         follow = end
         while follow < len(self.given) and self.is_result[follow]:
             follow += 1
-        made: list[Line] = []
+        made: list[Data] = []
         found: list[int] = []
         for place in range(start, end):
             line, calls = self.given[place], self.calls[place]
@@ -111,15 +124,16 @@ class _Rows:
                     found.append(at)
                 elif call.broken:
                     unread.add(call.place)
-                elif place < self.end and end - 1 < self.end and (row := self.kit.answer(call)) is not None:
-                    made.append(self._made(line, row))
+                elif (row := self.kit.answer(call)) is not None:
+                    made.append(row)
             yield from self._less(line, frozenset(unread))
         self.taken.update(found)
         if not self.kit.runs:
             yield from self._behind(sorted(found), follow)
-        yield from made
+        if found or end - 1 < self.end:  # else the step runs
+            yield from map(self._made, made)
 
-    def _made(self, line: Line, row: Data) -> Line:
+    def _made(self, row: Data) -> Line:
         made = self.work.put_in(row)
         self.work.note(made, "tool", "fill", "no_result", RESULT)
         return made
@@ -147,13 +161,15 @@ class _Rows:
         number = bisect_right(again, place)
         limit = again[number] if number < len(again) else len(self.given)
         behind = self.results.get(call.id, [])
-        for at in behind[bisect_right(behind, place) :]:
-            if at >= limit:
-                break
-            if at not in self.taken:
-                self.heard.add(call.id)
-                return at
-        return None
+        free = [at for at in self._between(behind, place, limit) if at not in self.taken]
+        if not free:
+            return None
+        self.heard.add(call.id)
+        beside = (at for at in free if self.number[at] == self.number[free[0]])
+        return next((at for at in beside if not is_ours(self.kit, call, self.given[at].row)), free[0])
+
+    def _between(self, places: list[int], start: int, limit: int) -> list[int]:
+        return places[bisect_right(places, start) : bisect_left(places, limit)]
 
 
 class _Change(NamedTuple):
@@ -211,18 +227,34 @@ class _Blocks:
         behind = self.groups[number + 1] if number + 1 < len(self.groups) else []
         waiting = list(self._results(behind))
         by_id = all(call.id is not None for _, call in calls) and all(result.id is not None for _, result in waiting)
+        lacking: list[Call] = []
+        found = False
         for place, call in calls:
-            at = next((at for at, (_, found) in enumerate(waiting) if _fits(call, found, by_id=by_id)), None)
+            at = self._at(call, waiting, by_id=by_id)
             if at is not None:
                 there, result = waiting.pop(at)
                 self.used.add((there, result.place))
+                found = True
             elif call.broken:
                 self.changes[place].drop.add(call.place)
                 self.work.note(self.given[place], "assistant", "drop", "broken", CALL)
             elif behind:
-                self._answer(number, behind, call)
+                lacking.append(call)
+        runs = len(lacking) > 0 and not found and self._runs(number + 1)
+        for call in lacking:
+            self._answer(number, behind, call, runs=runs)
 
-    def _answer(self, number: int, behind: list[int], call: Call) -> None:
+    def _at(self, call: Call, waiting: list[tuple[int, Result]], *, by_id: bool) -> int | None:
+        """Where the result of a call is among those that wait: a tool's own before one that we put in."""
+        first = None
+        for at, (place, result) in enumerate(waiting):
+            if _fits(call, result, by_id=by_id):
+                if not is_ours(self.kit, call, self.given[place].row[self.key][result.place]):
+                    return at
+                first = at if first is None else first
+        return first
+
+    def _answer(self, number: int, behind: list[int], call: Call, *, runs: bool) -> None:
         """A result from further behind, else a short one; none where the step is still running."""
         line = self.given[behind[0]]
         later = self._later(number, call)
@@ -232,7 +264,7 @@ class _Blocks:
             self.changes[there].drop.add(result.place)
             self.changes[behind[0]].put.append(self.given[there].row[self.key][result.place])
             self.work.note(self.given[there], "tool", "guard", "out_of_place", RESULT)
-        elif not self._runs(number + 1) and (block := self.kit.answer(call)) is not None:
+        elif not runs and (block := self.kit.answer(call)) is not None:
             self.changes[behind[0]].put.append(block)
             self.work.note(line, "tool", "fill", "no_result", RESULT)
 
@@ -250,7 +282,7 @@ class _Blocks:
         return None
 
     def _runs(self, number: int) -> bool:
-        """Whether a group is the last and holds results alone: the others are to come."""
+        """Whether a group is the last and holds results alone."""
         if number < len(self.groups) - 1:
             return False
         blocks = (self.given[place].row.get(self.key) for place in self.groups[number])

@@ -328,6 +328,12 @@ KITS: Mapping[str, Kit] = {
 """Form → its calls."""
 
 
+def is_ours(kit: Kit, call: Call, answer: Any) -> bool:
+    """Whether a row or a block is the short result that was put in for a call."""
+    made, found = kit.answer(call), plain(answer)
+    return isinstance(made, Mapping) and all(found.get(key) == value for key, value in made.items())
+
+
 def call_ids(kit: Kit, row: Data) -> list[str | None]:
     """The ids of a row's calls, in order."""
     return [call.id for call in kit.calls(row)]

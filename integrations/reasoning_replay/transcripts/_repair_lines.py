@@ -99,7 +99,8 @@ class Repairing:
         one = self.given[0]
         if isinstance(one, Mapping):
             return {"type": row["type"], "data": dict(row)} if "data" in one else dict(row)
-        make: Callable[..., Any] = sys.modules["langchain_core.messages"].ToolMessage
+        classes = sys.modules["langchain_core.messages"]
+        make: Callable[..., Any] = classes.ToolMessage if row["type"] == "tool" else classes.HumanMessage
         return make(**{name: value for name, value in row.items() if name != "type"})
 
     def rows_of_report(self) -> tuple[Row, ...]:

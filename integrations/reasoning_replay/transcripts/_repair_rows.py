@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from itertools import takewhile
 from typing import Any
 
 from .._decision import Act, Decision
 from .._history import Message
 from ..forms import PSF, digest, plain
-from ._repair_calls import KITS
+from ..forms._langchain_blocks import KWARGS
+from ._repair_calls import KITS, Call
 from ._repair_lines import Data, Line, Repairing, edited
 from ._repair_parts import KEEP, rewritten
 
@@ -90,10 +92,15 @@ def _joined(details: list[Any]) -> list[Any]:
 
 
 def once(work: Repairing) -> None:
-    """Of equal sealed blocks in one message, and of items with one id, the first stays."""
+    """Of equal sealed blocks in a message, of items with one id and of a reply that was saved twice the first stays."""
     items: set[str] = set()
     lines: list[Line] = []
+    before: Data | None = None
     for line, shape in zip(work.lines, _shapes(work), strict=True):
+        if shape.role == "assistant" and before == line.row and _cannot_be_twice(work.form.name, line.row, shape):
+            work.note(line, shape.role, "drop", "duplicate")
+            continue
+        before = line.row if shape.role == "assistant" else None
         identity = line.row.get("id") if work.form.name == "responses" else None
         if isinstance(identity, str) and identity in items:
             work.note(line, shape.role, "drop", "duplicate", ("id",))
@@ -102,6 +109,16 @@ def once(work: Repairing) -> None:
             items.add(identity)
         lines.append(_less_twins(work, line, shape))
     work.lines = lines
+
+
+def _cannot_be_twice(form: str, row: Data, shape: Message) -> bool:
+    """Whether a row equal to its neighbour is the same reply once more, and no second one with the same words.
+
+    A seal and the id of a call are made once. Where neighbours are joined, words would stand doubled in one message.
+    """
+    kit = KITS.get(form)
+    named = kit is not None and any(call.id is not None for call in kit.calls(row))
+    return form in _ALTERNATES or named or any(part.kind != "text" for part in shape.parts)
 
 
 def _less_twins(work: Repairing, line: Line, shape: Message) -> Line:
@@ -122,6 +139,8 @@ def _less_twins(work: Repairing, line: Line, shape: Message) -> Line:
     return line if row is None else line._replace(row=row)
 
 
+_ALTERNATES = frozenset({"bedrock"})
+"""Forms whose hosts refuse two messages of one role in a row; the others join them."""
 _BLOCKS = frozenset({"content.thinking", "thinking_blocks", "reasoning_details", "reasoning_items", "content.item"})
 
 
@@ -169,9 +188,6 @@ def _says_nothing(row: Data, shape: Message, key: str | None, form: str) -> bool
 
 # Who speaks -----------------------------------------------------------------------------------------------------------
 
-_ALTERNATES = frozenset({"bedrock"})
-"""Forms whose hosts refuse two messages of one role in a row; the others join them."""
-
 
 def alternating(work: Repairing) -> None:
     """Two messages of one role in a row become one, where their host asks for it."""
@@ -186,4 +202,40 @@ def alternating(work: Repairing) -> None:
         joined = [*(before.row.get("content") or ()), *(line.row.get("content") or ())]
         lines[-1] = before._replace(row={**line.row, **before.row, "content": joined})
         work.note(line, str(line.row.get("role")), "guard", "joined", ("content",))
+    joined_some = len(lines) < len(work.lines)
     work.lines = lines
+    if joined_some:  # two copies of one reply, of which one has lost something
+        once(work)
+
+
+NO_START = "The messages before this one are missing."
+"""What is said in the place of the user's message that the first reply answered."""
+_MADE: Mapping[str, Callable[[], Data]] = {
+    "bedrock": lambda: {"role": "user", "content": [{"text": NO_START}]},
+    "gemini": lambda: {"role": "user", "parts": [{"text": NO_START}]},
+    "langchain": lambda: {"type": "human", "content": NO_START, KWARGS: {}},
+}
+_OPENED: Mapping[str, Callable[[list[list[Call]]], bool]] = {
+    "bedrock": lambda calls: True,  # "A conversation must start with a user message."
+    "gemini": any,  # "function call turn comes immediately after a user turn", also behind words of the model
+}
+"""Dialect → whether its hosts refuse a conversation that begins with replies, by the calls in them."""
+
+
+def opened(work: Repairing, dialect: str) -> None:
+    """A user's line in front of a first reply that its host takes from nobody: the head of the history is gone.
+
+    The reply stays, and with it all that was said and done since; what stood before it nobody can tell.
+    """
+    refused, kit = _OPENED.get(dialect), KITS.get(work.form.name)
+    if refused is None or kit is None or work.form.name not in _MADE:
+        return
+    start = next((at for at, line in enumerate(work.lines) if kit.role(line.row) not in ("system", "developer")), None)
+    if start is None:
+        return
+    first = takewhile(lambda line: kit.role(line.row) == "assistant", work.lines[start:])
+    calls = [kit.calls(line.row) for line in first]
+    if calls and refused(calls):
+        line = work.put_in(_MADE[work.form.name]())
+        work.lines = [*work.lines[:start], line, *work.lines[start:]]
+        work.note(line, "user", "fill", "no_start")

@@ -7,8 +7,10 @@ Rule: the fewest visible messages lost, then the least reasoning. A count costs,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from numbers import Integral, Real
 from typing import Any
 
 from .._decision import decided
@@ -80,12 +82,13 @@ def trim(
     Raises:
         CannotTrim: head and running turn alone are more than `max_tokens`; or the request goes on with a conversation
             that the host keeps (`previous_response_id`).
-        TypeError: `max_tokens` or what the counter gives is no number; `known` is no store.
+        TypeError: `max_tokens` or what the counter gives is no number (NaN and infinity are none); `known` is no store.
         HistoryError, OriginError, BadPolicy, MissingReasoning: as `prepare`.
     """
     check_known(known)
-    if isinstance(max_tokens, bool) or not isinstance(max_tokens, int):
+    if isinstance(max_tokens, bool) or not isinstance(max_tokens, Integral):
         raise TypeError(f"max_tokens: a {type(max_tokens).__name__}; allowed: a whole number of tokens")
+    max_tokens = int(max_tokens)
     call = {
         "host": host, "model": model, "dialect": dialect, "form": form, "request": request, "policy": policy,
         "hint": hint, "upstream": upstream, "account": account, "known": known,
@@ -122,12 +125,20 @@ def _size_by(call: Mapping[str, Any], counter: TokenCounter | None) -> Callable[
 
     def size(messages: Any) -> int:
         sent = prepare_untold(messages, **call).messages
-        found = counter(sent if shape.back is not None else shape.rows(sent))  # dicts, also of an SDK's objects
-        if isinstance(found, bool) or not isinstance(found, int | float):
-            raise TypeError(f"token_counter: gave a {type(found).__name__}; it is to give a number of tokens")
-        return found
+        return _number(counter(sent if shape.back is not None else shape.rows(sent)))  # dicts, also of SDK objects
 
     return size
+
+
+def _number(found: object) -> int:
+    """What a counter gave as Python's own number: arrays' whole numbers have a width, and some no sign."""
+    if isinstance(found, bool) or not isinstance(found, Real):
+        raise TypeError(f"token_counter: gave a {type(found).__name__}; it is to give a number of tokens")
+    if isinstance(found, Integral):
+        return int(found)
+    if not math.isfinite(float(found)):  # compared with a limit, NaN would pass for what fits
+        raise TypeError(f"token_counter: gave {float(found)}; it is to give a number of tokens")
+    return math.ceil(float(found))
 
 
 def _listed(messages: Any, form: str | None, dialect: str) -> list[Any]:
