@@ -3,8 +3,7 @@
 `redact_traces()` is the switch for the process: every callback handler gets redacted copies of what LangChain and
 LangGraph tell it. `redacted(handler)` is the same for one handler. Whole stay those that hand messages to a user or
 to a program: `stream_events`, `stream_mode="messages"`, and `with_listeners`, with which a history is kept.
-An error quotes what its host was sent: a run's reasoning is looked for in its errors too, and in those of the runs
-around it. Mutable: the list of what was put in, and the runs that have begun. Must not decide what reasoning is.
+Mutable: the list of what was put in. What handlers are told instead is `_redact_trace`'s.
 """
 
 from __future__ import annotations
@@ -15,22 +14,17 @@ import functools
 import inspect
 import sys
 import types
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from threading import RLock
 from types import TracebackType
 from typing import Any, Self, TypeVar
-from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.callbacks import manager as _manager
 from langchain_core.messages import get_buffer_string
 from langchain_core.tracers import _streaming, root_listeners
 
-from .._faults import fail_closed
-from ..transcripts._redact_quotes import Secrets
-from ..transcripts._redact_values import Cover, unquoted
-from ._messages import FAULTS
+from ._redact_trace import told
 
 H = TypeVar("H", bound=BaseCallbackHandler)
 _NAMES = ("handle_event", "ahandle_event")
@@ -46,64 +40,6 @@ _WHOLE = tuple(
     if hasattr(module, name)
 )
 _CHAT = "on_chat_model_start"
-_MOST_RUNS = 1024
-
-
-class _Runs:
-    """The reasoning that each running run was given, for its errors. Mutable and bounded; shows none of it."""
-
-    def __init__(self) -> None:
-        self._found: OrderedDict[Any, list[Secrets]] = OrderedDict()
-        self._lock = RLock()
-
-    def of(self, name: Any) -> list[Secrets]:
-        with self._lock:
-            return list(self._found.get(name, ()))
-
-    def note(self, name: Any, secrets: Sequence[Secrets]) -> None:
-        if name is None or not secrets:
-            return
-        with self._lock:
-            self._found.setdefault(name, []).extend(secrets)
-            if len(self._found) > _MOST_RUNS:
-                self._found.popitem(last=False)
-
-    def forget(self, name: Any) -> None:
-        with self._lock:
-            self._found.pop(name, None)
-
-    def __repr__(self) -> str:
-        return f"<{len(self._found)} runs>"
-
-
-_runs = _Runs()
-
-
-def _told(event: str, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """What a handler is told of an event, without reasoning; on a fault nothing but names."""
-    return fail_closed(FAULTS, lambda: _redacted(event, args, named), lambda: _bare(args, named))
-
-
-def _redacted(event: str, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    cover = Cover()
-    left, kept = cover.over(args), cover.over(named)
-    run, parent = named.get("run_id"), named.get("parent_run_id")
-    own = [Secrets(cover.found)] if cover.found else []
-    failed = event.endswith("_error")
-    for secrets in [*own, *(_runs.of(run) if failed else ())]:
-        left, kept = unquoted(left, secrets), unquoted(kept, secrets)
-    if event.endswith("_start"):
-        _runs.note(run, own)
-    elif failed:
-        _runs.note(parent, _runs.of(run))  # the same error goes up
-    if failed or event.endswith("_end"):
-        _runs.forget(run)
-    return left, kept
-
-
-def _bare(args: tuple[Any, ...], named: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    kept = {key: value if isinstance(value, UUID) else None for key, value in named.items()}
-    return tuple({} if isinstance(each, dict) else None for each in args), kept
 
 
 def is_whole(handler: Any) -> bool:
@@ -176,9 +112,10 @@ def _put_in(done: list[tuple[Any, str, Any, Any]]) -> None:
 
 def _take_out(done: list[tuple[Any, str, Any, Any]]) -> None:
     """Puts back what stood there; where somebody has wrapped ours since, ours stays and does nothing."""
-    for module, name, before, now in reversed(done):
-        if vars(module).get(name) is now:
-            setattr(module, name, before)
+    for _, name, before, now in reversed(done):
+        for module in filter(None, map(sys.modules.get, _PLACES)):  # one imported since took ours over
+            if vars(module).get(name) is now:
+                setattr(module, name, before)
     done.clear()
 
 
@@ -191,7 +128,7 @@ def _wrapped(original: Callable[..., Any]) -> Callable[..., Any]:
             if not others:
                 await original(handlers, event, ignored, *args, **named)
                 return
-            left, kept = _told(event, args, named)
+            left, kept = told(event, args, named)
             await asyncio.gather(
                 original(whole, event, ignored, *args, **named), original(others, event, ignored, *left, **kept)
             )
@@ -206,7 +143,7 @@ def _wrapped(original: Callable[..., Any]) -> Callable[..., Any]:
             return
         if whole:
             original(whole, event, ignored, *args, **named)
-        left, kept = _told(event, args, named)
+        left, kept = told(event, args, named)
         original(others, event, ignored, *left, **kept)
 
     return tell
@@ -268,7 +205,7 @@ def _method(base: type[Any], name: str) -> Callable[..., Any]:
 
         @functools.wraps(own)
         async def told_async(self: Any, *args: Any, **named: Any) -> Any:
-            left, kept = _told(name, args, named)
+            left, kept = told(name, args, named)
             try:
                 return await own(self, *left, **kept)
             except NotImplementedError:
@@ -279,8 +216,8 @@ def _method(base: type[Any], name: str) -> Callable[..., Any]:
         return told_async
 
     @functools.wraps(own)
-    def told(self: Any, *args: Any, **named: Any) -> Any:
-        left, kept = _told(name, args, named)
+    def tell(self: Any, *args: Any, **named: Any) -> Any:
+        left, kept = told(name, args, named)
         try:
             return own(self, *left, **kept)
         except NotImplementedError:
@@ -288,7 +225,7 @@ def _method(base: type[Any], name: str) -> Callable[..., Any]:
                 raise
         return None if self.ignore_llm else self.on_llm_start(*_as_prompts(left), **kept)
 
-    return told
+    return tell
 
 
 def _as_prompts(args: tuple[Any, ...]) -> tuple[Any, ...]:

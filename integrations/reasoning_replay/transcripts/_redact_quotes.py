@@ -39,13 +39,15 @@ class Secrets:
         self._short: Callable[[str], str] = _as_it_is
         self.add(texts)
 
-    def add(self, texts: Iterable[str]) -> None:
-        """Looks for these too; it costs what they are long, whatever is there already."""
+    def add(self, texts: Iterable[str], unless: Callable[[str], bool] | None = None) -> None:
+        """Looks for these too, but for the spans of which `unless` is true; it costs what they are long."""
         whole = {form for text in set(texts) if len(text) >= LEAST for form in _written(text)}
         for text in whole:
             if len(text) >= SPAN:
-                for at in _places(text):
-                    self._grams.setdefault(text[at : at + SPAN], (text, at))
+                spans = ((text[at : at + SPAN], at) for at in _places(text))
+                for span, at in spans:
+                    if unless is None or not unless(span):
+                        self._grams.setdefault(span, (text, at))
         short = {text for text in whole if len(text) < SPAN}.difference(self._words)
         if short and len(self._words) < _MOST_SHORT:
             self._words |= short

@@ -213,17 +213,25 @@ def _is_parameter(key: str, value: Any) -> bool:
     return not any(value.get(name) is not None for name in _TEXTS) and not isinstance(value.get("summary"), list)
 
 
-def unquoted(value: Any, secrets: Secrets, key: str = "") -> Any:
-    """The value without quotations of the secrets beside what is said; the very same object where there are none."""
+def unquoted(value: Any, secrets: Secrets, look: Callable[[Any], Any] | None = None) -> Any:
+    """The value without quotations of the secrets beside what is said; the very same object where there are none.
+
+    `look` knows what is made of some values; it gives None for any other.
+    """
     if isinstance(value, str):
         return value if _WORD.fullmatch(value) else secrets.without(value)
     if isinstance(value, bytes | bytearray):
         word = base64.b64encode(value).decode()
         return value if secrets.without(word) == word else secrets.without(word).encode()
+    if look is not None and (known := look(value)) is not None:
+        return known
+
+    def within(each: Any, name: Any) -> Any:
+        return each if name in _SAID else unquoted(each, secrets, look=look)
+
     if isinstance(value, Mapping):
-        kept = {name: each if name in _SAID else unquoted(each, secrets) for name, each in dict(value).items()}
-        return remade(value, kept)
-    return each_within(value, lambda each, name: each if name in _SAID else unquoted(each, secrets), None)
+        return remade(value, {name: within(each, name) for name, each in dict(value).items()})
+    return each_within(value, within, None)
 
 
 def remade(value: Mapping[Any, Any], kept: dict[Any, Any]) -> Any:
