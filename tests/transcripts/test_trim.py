@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
+from fractions import Fraction
 from functools import cache
 
 import pytest
@@ -287,6 +289,26 @@ def test_without_a_counter_it_is_what_count_tokens_says():
         assert left is trim(left, budget, **how)
 
 
+@pytest.mark.parametrize("kind", ["int64", "uint16", "float32"])
+def test_numbers_of_an_array_are_numbers_too(kind):
+    numpy = pytest.importorskip("numpy")
+    history, how = told(OLLAMA, 6), call(OLLAMA)
+    counter = {"token_counter": lambda messages: getattr(numpy, kind)(characters(messages))}
+    assert trim(history, 700, **how) == trim(history, numpy.int64(700), **{**how, **counter})
+    with pytest.raises(CannotTrim) as raised:
+        trim(history, numpy.int64(1), **{**how, **counter})
+    assert (int, int) == (type(raised.value.smallest), type(raised.value.max_tokens))
+
+
+def test_a_part_of_a_token_is_more_than_none():
+    history = told(OLLAMA, 3)
+    half = Fraction(1, 2)
+    how = call(OLLAMA, token_counter=lambda messages: characters(messages) - half)
+    whole = size(history, **how) + half
+    assert history is trim(history, int(whole), **how)
+    assert history is not trim(history, int(whole) - 1, **how)
+
+
 @cache
 def long(origin):
     return told(origin, 2500)
@@ -355,6 +377,11 @@ def test_a_conversation_that_the_host_keeps_is_not_cut_here(parameter):
         ({"max_tokens": "10"}, "max_tokens: a str; allowed: a whole number"),
         ({"token_counter": 7}, "token_counter: a int; allowed: a function of a list of messages, or None"),
         ({"token_counter": lambda messages: "many"}, "token_counter: gave a str"),
+        ({"token_counter": lambda messages: True}, "token_counter: gave a bool"),
+        ({"token_counter": lambda messages: math.nan}, "token_counter: gave nan; it is to give a number of tokens"),
+        ({"token_counter": lambda messages: math.inf}, "token_counter: gave inf"),
+        ({"max_tokens": True}, "max_tokens: a bool; allowed: a whole number"),
+        ({"max_tokens": 10.0}, "max_tokens: a float; allowed: a whole number"),
         ({"known": {}}, "known"),
     ],
 )
