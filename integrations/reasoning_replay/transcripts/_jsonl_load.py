@@ -161,7 +161,7 @@ class Transcript(Iterator[Any]):
             where = f"{self._name}: line {number}"
             kept = len(line) if line[-1] == _NEWLINE else kept_of(line)
             if kept is not None and kept < len(line):
-                self._lose(Loss(number - self._before, len(line) - kept))
+                self._lose(Loss(number - self._before + (kept > 0), len(line) - kept))
             if kept == 0:
                 break
             message = of_line(line[:kept], where, _ADVICE)
