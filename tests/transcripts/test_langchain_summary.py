@@ -2,6 +2,7 @@
 
 import json
 import sys
+from functools import partial
 from inspect import signature
 from itertools import cycle
 from secrets import token_hex
@@ -20,6 +21,8 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.load import dumpd
 from langchain_core.messages import (
     AIMessage,
+    AIMessageChunk,
+    ChatMessage,
     HumanMessage,
     SystemMessage,
     ToolMessage,
@@ -309,6 +312,48 @@ def test_who_is_one_host_the_policy_of_the_middleware_or_of_the_wrapped_model_sa
 
 def test_unknown_reasoning_is_not_shown_however_much_a_policy_trusts_it():
     assert SECRET not in shown([HumanMessage("q"), reply("beside")], unknown_origin="trust")
+
+
+BESIDE_FORMS = {
+    "tags": f"<think>{SECRET}</think>yes",
+    "tags in a part": [{"type": "text", "text": f"<think>{SECRET}</think>yes"}],
+    "tags in the middle": f"yes<think>{SECRET}</think>",
+    "a thought": [{"type": "text", "text": SECRET, "thought": True}, {"type": "text", "text": "yes"}],
+    "a block": [{"type": "thinking", "thinking": SECRET, "signature": SEAL}, {"type": "text", "text": "yes"}],
+    "Converse": [{"reasoningContent": {"reasoningText": {"text": SECRET, "signature": SEAL}}}, {"text": "yes"}],
+}
+"""Contents that say "yes", with reasoning as no class of LangChain's writes it, and as some do."""
+SPEAKERS = {
+    "AIMessage": AIMessage,
+    "AIMessageChunk": AIMessageChunk,
+    **{role: partial(ChatMessage, role=role) for role in ("assistant", "model", "critic")},
+}
+
+
+@pytest.mark.parametrize("speaker", SPEAKERS)
+@pytest.mark.parametrize("shape", BESIDE_FORMS)
+def test_whatever_class_a_reply_has_and_however_it_holds_reasoning_the_summariser_sees_none(speaker, shape):
+    message = SPEAKERS[speaker](content=BESIDE_FORMS[shape])
+    before = message.model_copy(deep=True)
+    (left,) = projected([message], Summariser.of(writer(), Settings()), asynchronous=False)
+    text = f"{left!r}{get_buffer_string([left], format='xml')}"
+    assert SECRET not in text
+    assert SEAL not in text
+    assert "redacted" not in text
+    assert "yes" in text
+    assert before == message
+
+
+@pytest.mark.parametrize("speaker", SPEAKERS)
+def test_a_reply_of_any_class_that_says_nothing_beside_its_reasoning_is_left_out(speaker):
+    history = [HumanMessage("q"), SPEAKERS[speaker](content=f"<think>{SECRET}</think>")]
+    assert '<message type="human">q</message>' == shown(history)
+
+
+def test_what_people_and_tools_write_is_shown_whatever_it_looks_like():
+    words = f"What does <think>{SECRET}</think> mean?"
+    people = [HumanMessage(words), ChatMessage(role="user", content=words), ToolMessage(words, tool_call_id="c")]
+    assert people == projected(people, Summariser.of(writer(), Settings()), asynchronous=False)
 
 
 def test_messages_without_reasoning_are_shown_as_they_are():

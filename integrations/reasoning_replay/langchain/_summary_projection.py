@@ -13,12 +13,15 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage
 
 from .._faults import fail_closed
+from .._origin import MARK
 from .._plan import Plan
 from .._replay import prepare_untold
 from ..forms._langchain_blocks import is_empty
+from ..transcripts import redact
+from ..transcripts._redact_values import NOTE
 from ._classes import target_of
 from ._messages import FAULTS, strip_message
 from ._settings import Settings
@@ -51,8 +54,8 @@ def projected(messages: Sequence[BaseMessage], summariser: Summariser, *, asynch
 
 def _shown(messages: Sequence[BaseMessage], summariser: Summariser, *, asynchronous: bool) -> Iterator[BaseMessage]:
     for message in messages:
-        left = strip_message(message)
-        if left is message or not isinstance(left, AIMessage) or not _says_nothing(left):
+        left = said_alone(message)
+        if left is message or not isinstance(left, AIMessage | ChatMessage) or not _says_nothing(left):
             yield left
             continue
         text = _own_text(message, summariser, asynchronous=asynchronous)
@@ -60,10 +63,29 @@ def _shown(messages: Sequence[BaseMessage], summariser: Summariser, *, asynchron
             yield AIMessage([{"type": "reasoning", "reasoning": text}], id=message.id)
 
 
-def _says_nothing(message: AIMessage) -> bool:
+def said_alone(message: BaseMessage) -> BaseMessage:
+    """The message without reasoning in any shape that `redact` knows, and without its notes; itself where it has none.
+
+    Roles that nobody knows (`ChatMessage(role="critic")`) may be a model's.
+    """
+    left = strip_message(message)
+    unknown = isinstance(left, ChatMessage) and left.role not in _KNOWN
+    read = left.model_copy(update={"role": "assistant"}) if unknown else left
+    bare = redact([read], form="langchain")[0]
+    if bare is read:
+        return left
+    beside = {key: value for key, value in bare.additional_kwargs.items() if key not in (MARK, NOTE)}
+    changes = {"content": bare.content, "additional_kwargs": beside, "response_metadata": bare.response_metadata}
+    return left.model_copy(update=changes)
+
+
+_KNOWN = frozenset({"user", "human", "system", "developer", "tool", "function"})
+
+
+def _says_nothing(message: AIMessage | ChatMessage) -> bool:
     content = message.content
     silent = all(map(is_empty, content)) if isinstance(content, list) else content == ""
-    return silent and not message.tool_calls and not message.invalid_tool_calls
+    return silent and not (isinstance(message, AIMessage) and (message.tool_calls or message.invalid_tool_calls))
 
 
 def _own_text(message: BaseMessage, summariser: Summariser, *, asynchronous: bool) -> str:
