@@ -22,13 +22,15 @@ from uuid import UUID
 from langchain_core.messages import AIMessage, BaseMessage
 
 from .._faults import fail_closed
-from ..transcripts._redact_quotes import SPAN, Secrets
+from ..forms import digest
+from ..transcripts._redact_quotes import LEAST, SPAN, Secrets
 from ..transcripts._redact_values import Cover, unquoted
 from ._messages import FAULTS
 
 _MOST_RUNS = 4096
 _ENDED = 64
 """Ended runs that are still known: several handlers are told of the same end, one after the other."""
+_MOST_ERRORS = 256
 _LEAVES = frozenset({str, bytes, int, float, bool, type(None)})
 _BLOCK = SPAN // 2
 
@@ -41,15 +43,20 @@ Told = tuple[tuple[Any, ...], dict[str, Any]]
 class _Made:
     """A message as it was, and what was made of it."""
 
-    __slots__ = ("covered", "fields", "found", "of", "said")
+    __slots__ = ("beside", "covered", "fields", "found", "is_reply", "of", "said")
 
     def __init__(self, message: BaseMessage, fields: Any, gone: Any) -> None:
         self.of = weakref.ref(message, gone)
         self.fields = fields
+        self.is_reply = isinstance(message, AIMessage)
         cover = _Said()
         self.covered = cover.over(message)
-        self.found = tuple(cover.found)
+        self.found = Secrets(cover.found)
         self.said = tuple(cover.said)
+        beside = _Texts()
+        _searched(self.covered, beside)
+        self.beside = tuple(beside.met)
+        """The texts in which somebody may be quoted."""
 
 
 class _Said(Cover):
@@ -68,6 +75,31 @@ class _Said(Cover):
         return made
 
 
+class _Texts(Secrets):
+    """Looks for nothing, and knows where it was to look. Mutable."""
+
+    __slots__ = ("met",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.met: dict[str, None] = {}
+
+    def without(self, text: str) -> str:
+        if len(text) >= LEAST:
+            self.met[text] = None
+        return text
+
+
+def _searched(message: BaseMessage, secrets: Secrets) -> Any:
+    """The message without quotations: of a reply beside what it says, of any other in all of it."""
+    left = unquoted(message, secrets)
+    if isinstance(message, AIMessage) or (content := unquoted(message.content, secrets)) is message.content:
+        return left
+    made = copy.copy(left)
+    object.__setattr__(made, "__dict__", {**vars(left), "content": content})
+    return made
+
+
 _made: dict[int, _Made] = {}
 
 
@@ -77,7 +109,7 @@ def _of(message: BaseMessage) -> _Made | None:
     if known is not None and known.of() is message and known.fields == _fields(message):
         return known
     try:
-        _made[id(message)] = made = _Made(message, _plain(_fields(message)), partial(_gone, id(message)))
+        _made[id(message)] = made = _Made(message, _plain(_fields(message)), partial(_gone, _made, id(message)))
     except TypeError:
         return None
     return made
@@ -99,10 +131,10 @@ def _plain(value: Any) -> Any:
     raise TypeError(kind.__name__)
 
 
-def _gone(name: int, ref: object) -> None:
-    known = _made.get(name)
+def _gone(made: dict[int, _Made], name: int, ref: object) -> None:
+    known = made.get(name)
     if known is not None and known.of is ref:
-        _made.pop(name, None)
+        made.pop(name, None)
 
 
 # Traces ---------------------------------------------------------------------------------------------------------------
@@ -122,33 +154,38 @@ class _Open:
 
     def has(self, span: str) -> bool:
         """Whether a span of SPAN characters was told."""
-        for back in range(len(span) - _BLOCK + 1):
-            text, at = self._blocks.get(span[back : back + _BLOCK], ("", 0))
-            if at >= back and text.startswith(span, at - back):
-                return True
-        return False
+        blocks = [span[back : back + _BLOCK] for back in range(len(span) - _BLOCK + 1)]
+        if self._blocks.keys().isdisjoint(blocks):
+            return False
+        found = ((back, *self._blocks[block]) for back, block in enumerate(blocks) if block in self._blocks)
+        return any(at >= back and text.startswith(span, at - back) for back, text, at in found)
 
 
 class _Trace(Secrets):
     """What a tree of runs has shown and told. Mutable; to be used under its lock."""
 
-    __slots__ = ("final", "lock", "seen", "told")
+    __slots__ = ("covered", "final", "lock", "told")
 
     def __init__(self) -> None:
         super().__init__()
         self.lock = RLock()
         self.told = _Open()
-        self.seen: dict[int, _Made] = {}
+        self.covered: dict[int, _Made] = {}
+        """By the id of what was made of a message."""
         self.final: dict[int, tuple[Any, Any]] = {}
-        """By the id of a covered message, it and what handlers get."""
+        """By the same id, what was made and what handlers get."""
 
     def learn(self, cover: _Looking) -> None:
-        """First what is said, then what is secret: what everybody is told is none."""
-        new = [each for each in cover.met if id(each) not in self.seen]
-        self.seen.update((id(each), each) for each in new)
-        for text in (*cover.said, *(text for each in new for text in each.said)):
+        """Notes what is said in the open and what is secret, in the order of the history."""
+        self.add(cover.found)
+        for text in cover.said:
             self.told.add(text)
-        self.add([*cover.found, *(text for each in new for text in each.found)], unless=self.told.has)
+        for made in cover.met:
+            if id(made.covered) not in self.covered:
+                self.covered[id(made.covered)] = made
+                for text in made.said:
+                    _ = self.told.add(text) if made.is_reply else self.without(text)
+                self.update(made.found)
 
     def without(self, text: str) -> str:
         left = super().without(text)
@@ -156,21 +193,21 @@ class _Trace(Secrets):
             self.told.add(text)
         return left
 
+    def _found(self, text: str, start: int) -> int | None:
+        at = super()._found(text, start)
+        while at is not None and self.told.has(text[at : at + SPAN]):
+            at = super()._found(text, at + 1)
+        return at
+
     def known(self, value: Any) -> Any:
         """A message as handlers get it; None for what is no message."""
         if not isinstance(value, BaseMessage):
             return None
         if id(value) not in self.final:
-            self.final[id(value)] = value, self._message(value)
+            made = self.covered.get(id(value))
+            same = made is not None and all(self.without(text) is text for text in made.beside)
+            self.final[id(value)] = value, value if same else _searched(value, self)
         return self.final[id(value)][1]
-
-    def _message(self, message: BaseMessage) -> Any:
-        left = unquoted(message, self)
-        if isinstance(message, AIMessage) or (content := unquoted(message.content, self)) is message.content:
-            return left
-        made = copy.copy(left)
-        object.__setattr__(made, "__dict__", {**vars(left), "content": content})
-        return made
 
 
 class _Looking(_Said):
@@ -186,7 +223,21 @@ class _Looking(_Said):
         if isinstance(value, BaseMessage) and (made := _of(value)) is not None:
             self.met.append(made)
             return made.covered
+        if isinstance(value, BaseException) and (text := str(value)) and digest(text) in _quoting:
+            self.found[text] = None
         return super().over(value, key)
+
+
+_quoting: OrderedDict[bytes, None] = OrderedDict()
+"""Digests of the texts of errors that quoted reasoning: they go on, and LangChain's fallbacks begin a new trace."""
+
+
+def _note(errors: tuple[Any, ...], shown: tuple[Any, ...]) -> None:
+    for error, left in zip(errors, shown, strict=True):
+        if left is not error and isinstance(error, BaseException):
+            _quoting[digest(str(error))] = None
+            if len(_quoting) > _MOST_ERRORS:
+                _quoting.popitem(last=False)
 
 
 class _Traces:
@@ -199,8 +250,9 @@ class _Traces:
 
     def of(self, run: Any, parent: Any) -> _Trace:
         with self._lock:
-            trace = self._runs.get(run) or self._runs.get(parent)
-            return _Trace() if trace is None else trace
+            known = (self._runs.get(name) for name in (run, parent))
+            found = next((trace for trace in known if trace is not None), None)
+            return _Trace() if found is None else found
 
     def begin(self, run: Any, trace: _Trace) -> None:
         with self._lock:
@@ -236,6 +288,8 @@ def _redacted(event: str, args: tuple[Any, ...], named: dict[str, Any]) -> Told:
         if event == "on_retry":
             args = tuple(_retry(each, trace) for each in args)
         made = _without((args, named), trace)
+        if event.endswith("_error"):
+            _note(args, made[0])
     if event.endswith("_start"):
         _traces.begin(run, trace)
     elif event.endswith(("_end", "_error")):

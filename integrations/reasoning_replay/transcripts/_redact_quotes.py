@@ -39,18 +39,23 @@ class Secrets:
         self._short: Callable[[str], str] = _as_it_is
         self.add(texts)
 
-    def add(self, texts: Iterable[str], unless: Callable[[str], bool] | None = None) -> None:
-        """Looks for these too, but for the spans of which `unless` is true; it costs what they are long."""
+    def add(self, texts: Iterable[str]) -> None:
+        """Looks for these too; it costs what they are long, whatever is there already."""
         whole = {form for text in set(texts) if len(text) >= LEAST for form in _written(text)}
         for text in whole:
             if len(text) >= SPAN:
-                spans = ((text[at : at + SPAN], at) for at in _places(text))
-                for span, at in spans:
-                    if unless is None or not unless(span):
-                        self._grams.setdefault(span, (text, at))
-        short = {text for text in whole if len(text) < SPAN}.difference(self._words)
-        if short and len(self._words) < _MOST_SHORT:
-            self._words |= short
+                for at in _places(text):
+                    self._grams.setdefault(text[at : at + SPAN], (text, at))
+        self._add_short({text for text in whole if len(text) < SPAN})
+
+    def update(self, other: Secrets) -> None:
+        """Looks for what another looks for too."""
+        self._grams.update(other._grams)
+        self._add_short(other._words)
+
+    def _add_short(self, words: set[str]) -> None:
+        if len(self._words) < _MOST_SHORT and not words <= self._words:
+            self._words |= words
             self._short = _one_of(sorted(self._words, key=len, reverse=True)[:_MOST_SHORT])
 
     def __repr__(self) -> str:
