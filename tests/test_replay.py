@@ -451,7 +451,7 @@ class TestBadInput:
                 [user(), {"role": "wizard", "content": "x"}],
                 "messages[1].role: 'wizard'; allowed: system, developer, user, assistant, tool, function, latest_reminder",
             ),
-            ([{"content": "x"}], "messages[0].role: None; allowed: system, developer, user, assistant, tool, function, latest_reminder"),
+            ([{"content": "x"}], "messages[0].role: None; allowed: system, developer, user, assistant, tool, function, latest_reminder; a history of another form is read with form= or dialect="),
             (
                 [{"role": "assistant", "content": "x", "reasoning_content": ["SECRET"]}],
                 "messages[0].reasoning_content: a list; allowed: a string or null",
@@ -1085,3 +1085,13 @@ def test_a_list_that_stays_as_it_is_leaves_its_message_shared():
     for fields_ in ({"thinking_blocks": blocks}, {"reasoning_details": details}):
         messages = [user(), {"role": "assistant", "content": "x", **fields_}]
         assert prepare(messages, host="somewhere.example", form="litellm", policy=trust).messages is messages
+
+
+@pytest.mark.parametrize(
+    "door",
+    [lambda origin: capture({}, origin), lambda origin: adopt([], origin), Collector],
+    ids=["capture", "adopt", "Collector"],
+)
+def test_an_origin_that_is_none_is_refused_in_words(door):
+    with pytest.raises(TypeError, match=r"^origin: a str; allowed: an Origin, as Origin\('api\.deepseek\.com'\)$"):
+        door("api.deepseek.com")

@@ -77,13 +77,20 @@ def capture(
 
     Raises:
         HistoryError: not a reply of this form, or a field of the wrong type.
-        TypeError: `known` is no store.
+        TypeError: `origin` is no Origin, or `known` no store.
     """
-    check_known(known)
+    _check(origin, known)
     shape = form_for(form, origin.dialect)
     store = default_store() if known is None else known
     found = _captured(shape.read(reply, choice), origin, shape, store, shape.names(reply), trail_of(after))
     return found if shape.back is None else shape.back(reply, found)
+
+
+def _check(origin: object, known: object) -> None:
+    """Raises TypeError for an origin or a store that is none."""
+    if not isinstance(origin, Origin):
+        raise TypeError(f"origin: a {type(origin).__name__}; allowed: an Origin, as Origin('api.deepseek.com')")
+    check_known(known)
 
 
 def _captured(
@@ -135,7 +142,7 @@ class Collector:
 
     Raises:
         HistoryError: from the constructor, for a form that there is not.
-        TypeError: from the constructor, for a `known` that is no store.
+        TypeError: from the constructor, for an `origin` that is none, or a `known` that is no store.
     """
 
     def __init__(
@@ -147,7 +154,7 @@ class Collector:
         known: Known | None = None,
         after: Trailed | None = None,
     ) -> None:
-        check_known(known)
+        _check(origin, known)
         self._origin = origin
         self._trail = trail_of(after)
         self._form = form_for(form, origin.dialect)
@@ -186,7 +193,9 @@ def adopt(messages: Any, origin: Origin, *, form: str | None = None) -> list[Any
 
     Raises:
         HistoryError: messages that cannot be read.
+        TypeError: `origin` is no Origin.
     """
+    _check(origin, None)
     shape = form_for(form, origin.dialect)
     rows = shape.rows(messages)
     history = shape.view(rows, None).check_whole()

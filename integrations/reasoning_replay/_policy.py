@@ -23,6 +23,12 @@ class BadPolicy(ValueError):
     """A value that no policy may have; the message says which are allowed."""
 
 
+def check_policy(policy: object) -> None:
+    """Raises BadPolicy for what is no policy. Its type is named only: it may be anything, with keys and texts in it."""
+    if policy is not None and not isinstance(policy, Policy):
+        raise BadPolicy(f"policy: a {type(policy).__name__}; allowed: a Policy, or None")
+
+
 class Aliases(Mapping[str, str]):
     """Host name -> id of a rule file; frozen and hashable."""
 

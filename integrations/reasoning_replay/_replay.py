@@ -19,10 +19,10 @@ from ._history import History, HistoryError
 from ._known import Known, Overlay, check_known, default_store
 from ._origin import Origin, OriginError, Reach, accepts, path_of
 from ._plan import ConversationElsewhere, MissingReasoning, Plan, Work
+from ._policy import check_policy
 from ._report import Report
 from ._resolve import by_count, in_store, recalled_for, resolve, restored_in
 from ._rules import (
-    BadPolicy,
     Choice,
     Policy,
     Rule,
@@ -128,8 +128,7 @@ def _check(request: object, policy: object) -> None:
     """Raises for arguments of the wrong type, before anything is read."""
     if request is not None and not isinstance(request, Mapping):
         raise HistoryError(f"request: a {type(request).__name__}; allowed: a dict of the call's parameters, or None")
-    if policy is not None and not isinstance(policy, Policy):
-        raise BadPolicy(f"policy: a {type(policy).__name__}; allowed: a Policy, or None")
+    check_policy(policy)
 
 
 def _prepare(

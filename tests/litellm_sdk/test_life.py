@@ -15,7 +15,7 @@ from litellm.integrations.custom_logger import CustomLogger
 
 import reasoning_replay.litellm
 from litellm_calls import LISTS, MODES, append, go_on, run, standing, target, turn
-from reasoning_replay import Policy
+from reasoning_replay import BadPolicy, Policy
 from reasoning_replay.litellm import ReasoningReplay, _patches, report_of
 from reasoning_replay.testing import canaries_in
 
@@ -49,6 +49,24 @@ def test_a_second_policy_says_what_to_do():
         ReasoningReplay(Policy(missing="leave"))
     first.uninstall()
     ReasoningReplay(Policy(missing="leave"))
+
+
+@pytest.mark.parametrize("given", [{"window": "all", "api_key": "SECRET"}, "drop", Policy])
+def test_what_is_no_policy_is_refused_and_not_shown(given):
+    with pytest.raises(BadPolicy, match=r"^policy: a (dict|str|type); allowed: a Policy, or None$"):
+        ReasoningReplay(given)
+    assert ReasoningReplay._installed is None
+
+
+def test_the_class_without_its_parentheses_installs_nothing(strict_hosts, install):
+    host = strict_hosts("unknown")
+    litellm.callbacks.append(ReasoningReplay)
+    litellm.completion(
+        model=f"openai/{host.model}", api_base=host.url, api_key="SECRET", messages=[{"role": "user", "content": "q"}]
+    )
+    assert ReasoningReplay._installed is None
+    litellm.callbacks.remove(ReasoningReplay)
+    assert install().policy == Policy()
 
 
 def test_uninstall_twice_is_no_fault_and_the_next_one_works(strict_hosts, install):

@@ -278,7 +278,12 @@ _KEY = re.compile(r"\$?[A-Za-z_]{1,30}")
 
 def wrong_role(index: int, role: object, allowed: Iterable[str]) -> HistoryError:
     """The error for a role that is none. What does not look like one is not shown: it may be a text that slipped."""
-    return HistoryError(f"messages[{index}].role: {named(role, _ROLE)}; allowed: {', '.join(allowed)}")
+    other = "; a history of another form is read with form= or dialect=" if role in _OTHER_FORMS else ""
+    return HistoryError(f"messages[{index}].role: {named(role, _ROLE)}; allowed: {', '.join(allowed)}{other}")
+
+
+_OTHER_FORMS = (None, "assistant", "model", "tool", "developer")
+"""Roles that some form has: LangChain's messages and items of the Responses API have none."""
 
 
 def named(value: object, looks: re.Pattern[str] = _KEY) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from .._known import Known, check_known
-from .._policy import BadPolicy, Policy
+from .._policy import Policy, check_policy
 
 
 class Settings(NamedTuple):
@@ -53,8 +53,7 @@ def checked(policy: Any, known: Any = None, retry_refused: Any = None) -> Settin
         BadPolicy: not a `Policy`.
         TypeError: not a store, or `retry_refused` is no truth value.
     """
-    if policy is not None and not isinstance(policy, Policy):
-        raise BadPolicy(f"policy: a {type(policy).__name__}; allowed: a Policy, or None")
+    check_policy(policy)
     check_known(known)
     if retry_refused is not None and not isinstance(retry_refused, bool):
         raise TypeError(f"retry_refused: a {type(retry_refused).__name__}; allowed: True, False, or None")

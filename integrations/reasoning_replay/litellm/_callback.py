@@ -22,6 +22,7 @@ from .. import _plan, _replay
 from .._faults import fail_closed
 from .._known import Known, check_known
 from .._origin import MARK, Origin, OriginError
+from .._policy import check_policy
 from .._rules import BadPolicy, Policy
 from ..forms import LAYOUT, PSF, layout_of
 from . import _patches
@@ -59,7 +60,7 @@ class ReasoningReplay(Entries, CustomLogger):
     """`litellm.callbacks.append(ReasoningReplay())` is all that a program does.
 
     The same policy twice gives the same callback. A second policy raises ValueError, since LiteLLM's callbacks are
-    of the whole process; `uninstall()` takes the first one out. What is no store raises TypeError.
+    of the whole process; `uninstall()` takes the first one out. What is no policy raises BadPolicy, no store TypeError.
     `redact_logs`: LiteLLM's loggers get sizes and digests in place of reasoning (`_redact`); replay goes on.
     """
 
@@ -67,6 +68,7 @@ class ReasoningReplay(Entries, CustomLogger):
     _lock = Lock()
 
     def __new__(cls, policy: Policy | None = None, known: Known | None = None, *, redact_logs: bool = False) -> Self:
+        check_policy(policy)
         check_known(known)
         with cls._lock:
             there = ReasoningReplay._installed
