@@ -201,7 +201,7 @@ _REFUSED: tuple[tuple[str, Callable[[Case], Change]], ...] = (
     ("is disabled, an `?assistant`? message", _at_the_end),
     (r"item\['content'\]", lambda case: Change(gone=every(case.sent, _is_sealed), reason="refused")),
     (
-        "not issued to this caller|Referenced reasoning item",
+        r"not issued to this caller|Referenced reasoning item \S{1,200} was not found",
         lambda case: Change(gone=at_place(case.sent, case.place, _is_sealed), reason="refused"),
     ),
 )  # fmt: skip

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from .._faults import or_none
 
@@ -59,19 +59,19 @@ def refusal_of(error: object) -> Refusal:
     Raises:
         TypeError: anything else.
     """
-    if isinstance(error, tuple) and len(error) == 2 and (pair := _pair(*error)) is not None:
+    if type(error) is tuple and len(error) == 2 and (pair := _pair(*error)) is not None:
         status, error = pair
         said = refusal_of(error)
         return said if status is None else said._replace(statuses=frozenset({status}))
-    if not isinstance(error, _SAID):
+    if not _says(error):
         raise TypeError(
             f"error: a {type(error).__name__}; allowed: the host's text, a pair (status, text), its parsed body, or "
             "the exception that an SDK or a framework raised"
         )
     pieces: list[str] = []
     statuses: list[int] = []
-    if isinstance(error, BaseException):
-        for one in _chain(error):
+    if issubclass(type(error), BaseException):
+        for one in _chain(cast("BaseException", error)):
             _hear(one, pieces)
             or_none(lambda holder=one: statuses.extend(_statuses(holder)))  # type: ignore[misc]
     else:
@@ -80,11 +80,16 @@ def refusal_of(error: object) -> Refusal:
     return Refusal(kept, frozenset(statuses) or _codes(kept))
 
 
+def _says(value: object) -> bool:
+    """By its type alone: `isinstance` asks an object that is none of these for its `__class__`, which may raise."""
+    return issubclass(type(value), _SAID)
+
+
 def _pair(one: object, two: object) -> tuple[int | None, object] | None:
     """Which of two is the status, and what was said; None where neither says anything."""
     for status, said in ((one, two), (two, one)):
         number = status if isinstance(status, int) else _number(status)
-        if isinstance(said, _SAID) and (number is not None or not isinstance(status, _SAID)):
+        if _says(said) and (number is not None or not _says(status)):
             return number, said
     return None
 
@@ -92,8 +97,8 @@ def _pair(one: object, two: object) -> tuple[int | None, object] | None:
 def _chain(error: BaseException) -> Iterator[BaseException]:
     """The error and what it was raised from; what merely was in the air then may be another host's."""
     seen: set[int] = set()
-    found: object = error
-    while isinstance(found, BaseException) and id(found) not in seen and len(seen) < _DEEP:
+    found: Any = error
+    while issubclass(type(found), BaseException) and id(found) not in seen and len(seen) < _DEEP:
         yield found
         seen.add(id(found))
         found = _attribute(found, "__cause__")
