@@ -2,6 +2,7 @@
 
 import json
 from functools import partial
+from inspect import signature
 
 import pytest
 
@@ -113,6 +114,38 @@ def test_litellms_door_speaks_claudes_dialect_for_claude():
 def test_a_provider_that_litellm_does_not_know_is_its_own_error():
     with pytest.raises(litellm.BadRequestError, match="LLM Provider NOT provided"):
         by_litellm("some-model", [])
+
+
+REFUSED = {
+    "text": ("hello", "give messages="),
+    "custom_tokenizer": ({"type": "huggingface_tokenizer"}, "give encode="),
+    "count_response_tokens": (True, "what is counted is a prompt"),
+    "use_default_image_token_count": (True, "no picture is fetched"),
+    "default_token_count": (7, "raises an error that says why"),
+}
+
+
+def test_litellms_door_takes_or_refuses_by_name_every_argument_of_litellms_own_counter():
+    own, ours = (signature(each).parameters for each in (litellm.token_counter, by_litellm))
+    assert set(REFUSED) == set(own) - set(ours)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_an_argument_of_litellms_counter_that_means_nothing_here_is_refused_with_the_fix(name):
+    value, fix = REFUSED[name]
+    ask = partial(by_litellm, "deepseek/deepseek-v4-pro")
+    messages = [{"role": "user", "content": "hello"}]
+    with pytest.raises(TypeError, match=f"count_tokens: {name}=: .*{fix}"):
+        ask(messages, **{name: value})
+    with pytest.raises(TypeError, match=name):
+        ask(**{name: value})
+    default = signature(litellm.token_counter).parameters[name].default
+    assert ask(messages) == ask(messages, **{name: default})
+
+
+def test_litellms_door_without_messages_says_so():
+    with pytest.raises(TypeError, match="count_tokens: messages is None; give the messages of the call, a list"):
+        by_litellm("deepseek/deepseek-v4-pro")
 
 
 def test_the_frameworks_own_counters_are_far_off_where_ours_is_near():

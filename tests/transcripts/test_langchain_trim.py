@@ -1,6 +1,7 @@
 """`trim_messages` of reasoning_replay.langchain: langchain-core's arguments, whole turns, and what is left is taken by the hosts."""
 
 import json
+from functools import partial
 from random import Random
 
 import pytest
@@ -12,7 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langchain_core.messages import trim_messages as cores
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.prompts import ChatPromptTemplate
-from langchain_core.runnables import RunnableLambda
+from langchain_core.runnables import ConfigurableField, RunnableLambda
 
 from one_loop import run
 from reasoning_replay import MemoryStore, Origin, Policy
@@ -144,6 +145,52 @@ def test_the_system_message_goes_before_any_turn_unless_it_is_asked_for():
     assert [messages, messages[3:], messages[3:]] == kept
     kept = [trim_messages(messages, max_tokens=n, token_counter=len, include_system=True) for n in (5, 4, 3)]
     assert [[*messages[:2], *messages[3:]], [*messages[:2], *messages[5:]], [*messages[:2], *messages[5:]]] == kept
+
+
+@pytest.mark.parametrize("include_system", [True, False])
+@pytest.mark.parametrize("strategy", ["first", "last"])
+@pytest.mark.parametrize("host", [None, "api.deepseek.com"])
+def test_without_a_turn_nothing_goes_and_what_is_too_much_is_told(host, strategy, include_system):
+    """langchain-core keeps the last that fits, or nothing at all; an empty request is refused by every host."""
+    if strategy == "first" and include_system:
+        pytest.skip("langchain-core refuses it")
+    messages = [SYSTEM, SystemMessage("And kind.")]
+    trimmed = partial(
+        trim_messages, messages, token_counter=len, strategy=strategy, include_system=include_system, host=host
+    )
+    assert messages is trimmed(max_tokens=2)
+    for budget in (1, 0):
+        with pytest.raises(CannotTrim, match=f"max_tokens={budget}: .* 2 tokens; give at least max_tokens=2") as caught:
+            trimmed(max_tokens=budget)
+        assert (2, budget) == (caught.value.smallest, caught.value.max_tokens)
+    assert [] == trim_messages([], max_tokens=0, token_counter=len, host=host)
+
+
+def model_to_come():
+    return pytest.importorskip("langchain.chat_models").init_chat_model(configurable_fields="any")
+
+
+CONFIGURABLE = {
+    "fields": lambda: Model().configurable_fields(model=ConfigurableField(id="model")),
+    "alternatives": lambda: Model().configurable_alternatives(ConfigurableField(id="which"), other=Model()),
+    "a model to come": model_to_come,
+    "its binding": lambda: model_to_come().bind_tools([]),
+    "a binding of fields": lambda: Model().configurable_fields(model=ConfigurableField(id="model")).bind(stop=["x"]),
+}
+
+
+@pytest.mark.parametrize("name", CONFIGURABLE)
+@pytest.mark.parametrize("wrapped", [False, True])
+def test_a_configurable_model_is_refused_with_the_fix_wherever_it_is_given(name, wrapped):
+    model = CONFIGURABLE[name]()
+    model = with_reasoning_replay(model) if wrapped else model
+    for door in (
+        partial(trim_messages, max_tokens=9, model=model),
+        partial(trim_messages, max_tokens=9, token_counter=model),
+        partial(token_counter_of, model),
+    ):
+        with pytest.raises(TypeError, match=r"a configurable model: .*give the model that it will be.* or host="):
+            door()
 
 
 def test_where_all_fits_it_is_the_very_same_list_and_else_the_same_messages():

@@ -13,7 +13,7 @@ from inspect import isfunction
 from typing import Any
 
 from langchain_core.runnables import Runnable, RunnableConfig
-from langchain_core.runnables.configurable import RunnableConfigurableFields
+from langchain_core.runnables.configurable import DynamicRunnable, RunnableConfigurableFields
 from pydantic import Field
 
 from ._settings import Settings
@@ -69,6 +69,11 @@ def is_model_to_come(runnable: Any) -> bool:
     Asked by name, since a user of langchain-core alone has neither.
     """
     return any(each.__name__ == "_ConfigurableModel" and hasattr(each, "_model") for each in type(runnable).__mro__)
+
+
+def is_configurable(runnable: Any) -> bool:
+    """Whether it is another model for each configuration, whatever its default is."""
+    return isinstance(runnable, DynamicRunnable) or is_model_to_come(runnable)
 
 
 def wrap_model_to_come(given: Any, settings: Settings) -> Any:

@@ -15,6 +15,7 @@ from .._known import Known
 from .._origin import Origin
 from .._policy import Policy
 from ._classes import model_in, request_of, target_of
+from ._configurable import is_configurable
 from ._settings import Settings, checked
 
 
@@ -44,7 +45,8 @@ def aim_of(
     """The host that these arguments of a door name; None where they name none.
 
     Raises:
-        TypeError: what is no chat model, or one without a single host; a model and a host; a name without a host.
+        TypeError: what is no chat model, or one without a single host, or a configurable one; a model and a host; a
+            name without a host.
         OriginError: a host or dialect that cannot be read.
         BadPolicy: not a `Policy`.
     """
@@ -63,6 +65,11 @@ def aim_of(
 
 def _aim_at(door: str, given: Any, settings: Settings) -> Aim:
     model, kwargs = model_in(given)
+    if is_configurable(model):
+        raise TypeError(
+            f"{door}: model is a {type(model).__name__}, a configurable model: only the configuration of a call says "
+            "which host it is; give the model that it will be, made without configurable fields, or host= and its name"
+        )
     if not isinstance(model, BaseChatModel):
         several = " has no single host that can be known beforehand" if isinstance(given, Runnable) else ""
         raise TypeError(

@@ -97,6 +97,16 @@ def too_small(max_tokens: int, smallest: int, turn: str = "the running turn") ->
     )
 
 
+def no_turn(max_tokens: int, size: int) -> CannotTrim:
+    """The error for messages that are more than the budget, and of which nothing could stay."""
+    return CannotTrim(
+        f"trim_messages: max_tokens={max_tokens}: there is no turn in these messages, and what stands before the first "
+        f"one is {size} tokens; give at least max_tokens={size}, or the messages of the conversation too",
+        max_tokens,
+        size,
+    )
+
+
 def ending_on(messages: Messages, kind: Kind) -> Messages:
     """The messages up to the last one of that type at which no call is parted from its result; none of it: nothing.
 

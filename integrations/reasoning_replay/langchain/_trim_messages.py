@@ -28,6 +28,7 @@ from ._trim_cut import (
     ending_on,
     first_turns,
     last_turns,
+    no_turn,
     starting_on,
     systems_in,
     too_small,
@@ -135,7 +136,8 @@ def trim_messages(
         The very same list where it is a list of messages and all of it fits; else a new one.
 
     Raises:
-        CannotTrim: the running turn is more than `max_tokens`; `smallest` is what it needs. A ValueError.
+        CannotTrim: the running turn is more than `max_tokens`, or there is no turn (system messages alone), and no
+            host takes an empty request; `smallest` is what is needed. A ValueError.
         ValueError: arguments that part what belongs together, or that langchain-core refuses.
         TypeError: no counter and no host; a model without a single host; `max_tokens` that is no number.
         OriginError, HistoryError, BadPolicy: as `prepare`.
@@ -215,6 +217,8 @@ def _size_by(trimming: _Trimming) -> Size:
 
 def _last(messages: Messages, size: Size, trimming: _Trimming) -> Messages:
     system = systems_in(messages) if trimming.include_system else 0
+    if trimming.cutting.places(messages)[0] == len(messages):
+        raise no_turn(trimming.max_tokens, size(messages))
     if trimming.aim is None:
         return last_turns(messages, system, trimming.max_tokens, size, trimming.cutting)
     turns = trimming.cutting.behind(messages, system, trimming.cutting.places(messages)[0])
