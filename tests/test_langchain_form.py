@@ -126,6 +126,19 @@ SHAPES = {
         {"reasoning": {"id": "rs_CANARY", "summary": [], "encrypted_content": "CANARY"}},
         {"id": "resp_CANARY"},
     ),
+    "an item beside a text": (
+        "responses",
+        "hi",
+        {
+            "reasoning": {
+                "type": "reasoning",
+                "id": "rs_CANARY",
+                "summary": [{"type": "summary_text", "text": "CANARY"}],
+                "encrypted_content": "CANARY",
+            }
+        },
+        {},
+    ),
     "responses v1 from a stream": (
         "responses",
         [
@@ -464,6 +477,12 @@ class TestThinkingInTheVisibleText:
     )
     def test_it_is_cut_for_any_other(self, content, left):
         assert planned(self.history(content), **TARGETS["chat"]).messages[1].content == left
+
+    def test_it_is_cut_out_of_a_string_in_a_list_by_the_fallback_too(self):
+        for messages in (self.history([self.TEXT, " you"]), [lc.AIMessage([self.TEXT, " you"])]):
+            left, _ = stripped(messages, form="langchain", dialect="chat", host="h", hint=None, model=None, request={})
+            assert "hi you" == left[-1].content
+        assert "hi you" == planned(self.history([self.TEXT, " you"]), **TARGETS["chat"]).messages[1].content
 
 
 class AgentMessage(lc.AIMessage):
