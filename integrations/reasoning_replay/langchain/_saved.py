@@ -17,6 +17,8 @@ import langchain_core.messages  # noqa: F401 - its classes are looked up by name
 from langchain_core.documents.base import BaseMedia
 from langchain_core.messages import BaseMessage, messages_from_dict
 
+from ..transcripts._jsonl_values import Unreadable
+
 
 def made(record: Mapping[str, Any]) -> Any:
     """The message, or the document, that a record of LangChain holds.
@@ -27,7 +29,7 @@ def made(record: Mapping[str, Any]) -> Any:
     data = record.get("data")
     cls = _class(record.get("subclass"), record.get("class"))
     if cls is None or not isinstance(data, dict):
-        raise ValueError("a record of LangChain's that names no class of messages")
+        raise Unreadable("a record of LangChain's that names no class of messages")
     return cls.model_construct(**data)
 
 
@@ -46,7 +48,7 @@ def _class(own: Any, base: Any) -> Any:
     return instead if found is None else found
 
 
-_DOTTED = re.compile(r"[A-Za-z_]\w{0,60}(\.[\w<>]{1,60}){1,12}")
+_DOTTED = re.compile(r"[A-Za-z_]\w{0,120}(\.[\w<>]{1,120}){1,12}")
 """How a class is named; anything else in its place may be a text, and is not shown."""
 
 
@@ -65,6 +67,6 @@ def from_dumps(rows: list[Mapping[str, Any]]) -> list[BaseMessage]:
     """
     try:
         found: list[BaseMessage] = messages_from_dict([{"type": row.get("type"), "data": dict(row)} for row in rows])
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError) as error:  # it looks into tool_calls as they come
         raise ValueError(f"LangChain does not read its messages ({type(error).__name__})") from None
     return found

@@ -110,8 +110,8 @@ def write_all(fd: int, data: bytes) -> None:
 def append_whole(fd: int, data: bytes, path: Path, end: int = 0) -> int:
     """All of it at the end of the file, or nothing; and where the file ends now.
 
-    It looks first whether the file still stands at its path, and where it ended: two calls of the system, 2 µs
-    (measured 2026-12-01).
+    It looks first whether the file still stands at its path, and where it ended: one call of the system more, 5 of
+    some 27 µs that an append of 1 KB takes (measured 2026-12-01).
 
     Args:
         end: where the file ended when it was written before.
