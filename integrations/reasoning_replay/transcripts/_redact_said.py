@@ -19,6 +19,8 @@ PLACES = ("content", "parts", "output")
 _TEXTS = frozenset({"content", "parts", "text", ""})
 _NOTHING = frozenset({"type", "id", "index", "status", "role", "thought"})
 """Keys of a part that say nothing without another one."""
+_ARGUMENTS = frozenset({"args", "arguments", "input", "response"})
+"""Keys beside a name: what a function is called with, and what it gave."""
 _GONE: Any = object()
 
 
@@ -67,7 +69,8 @@ class Taken(Cover):
         return left if not _NOTHING.issuperset(left) else _GONE
 
     def _field(self, key: Any, value: Any, holder: Mapping[Any, Any], *, thought: bool) -> Any:
-        return value if key == "json" else super()._field(key, value, holder, thought=thought)
+        own = key == "json" or (key in _ARGUMENTS and "name" in holder)
+        return value if own else super()._field(key, value, holder, thought=thought)
 
     def _goes(self, name: str, value: Any) -> Any:
         made = super()._goes(name, value)
