@@ -45,6 +45,9 @@ class Report:
     tools: bool
     """Whether the request carries tools."""
 
+    empty = "no reasoning in the history"
+    """What is said where there is no row."""
+
     def __init__(
         self,
         rows: Callable[[], tuple[Row, ...]] | tuple[Row, ...],
@@ -160,7 +163,7 @@ class Report:
     def _sum(self) -> str:
         counts = self.counts()
         if not counts:
-            return "no reasoning in the history"
+            return self.empty
         return ", ".join(f"{action} {counts[action]}" for action in ACTIONS if action in counts)
 
 

@@ -113,7 +113,7 @@ def _head(report: Report) -> str:
 def _legend(report: Report) -> str:
     counts = report.counts()
     if not counts:
-        return "<p>no reasoning in the history</p>"
+        return f"<p>{report.empty}</p>"
     items = (
         f"<li>{_badge(action, f'{action} {counts.get(action, 0)}', faint=action not in counts)} {escape(meaning)}</li>"
         for action, (_, meaning) in LOOK.items()

@@ -439,3 +439,11 @@ def test_ten_thousand_messages_are_read_a_bounded_number_of_times():
         return count / len(rows)
 
     assert asked(2000) <= asked(20) * 1.5
+
+
+def test_a_report_of_nothing_says_so_and_not_that_there_is_no_reasoning():
+    history = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a", "reasoning_content": "so"}]
+    done = repair(history, host="llm.example", model="some-model", error=(429, "Rate limit reached"))
+    assert done.messages is history
+    assert str(done.report).splitlines()[-1] == "nothing to repair"
+    assert "<p>nothing to repair</p>" in done.report._repr_html_()

@@ -217,14 +217,15 @@ BY_FILE: Final = {
 
 @lru_cache(maxsize=256)
 def family_of(model: str | None, host_file: str) -> Family:
-    """The family of a model: by its name, else by the file of its host, else the last."""
+    """The family of a model: by its name, else by the file of its host, which is a guess, else the last."""
     name = (model or "").lower()
     names = {name, name.rpartition("/")[2]}
     for family in FAMILIES[:-1]:
         if any(fnmatchcase(each, glob) for glob in family.models for each in names):
             return family
     wanted = BY_FILE.get(host_file, FAMILIES[-1].name)
-    return next(family for family in FAMILIES if family.name == wanted)
+    found = next(family for family in FAMILIES if family.name == wanted)
+    return found._replace(vocabularies=tuple((name, factor, False) for name, factor, _ in found.vocabularies))
 
 
 def words_for(family: Family) -> Words:

@@ -33,6 +33,10 @@ from ._repair_smallest import MEANS, Case, Change
 from ._repair_words import Refusal, refusal_of
 
 
+class _Report(Report):
+    empty = "nothing to repair"
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Repaired:
     """A healed history. `repr` shows no message."""
@@ -329,7 +333,7 @@ def _result(
 ) -> Repaired:
     messages = work.result()
     rows = work.rows_of_report()
-    report = Report(
+    report = _Report(
         rows, origin=target, rule=planned.choice.rule, thinking=planned.choice.thinking, tools=planned.choice.tools
     )
     changed = work.changed() or request is not before
