@@ -95,12 +95,12 @@ class Cover:
         if isinstance(value, Mapping):
             return self._mapping(value)
         if _is_hidden(getattr(value, "__dict__", {})):
-            return self.hidden(value, str(value.type))
+            return self.hidden(value, _kind_of(value.__dict__))
         return each_within(value, lambda each, name: self.over(each, name or key), self._goes)
 
     def _mapping(self, value: Mapping[Any, Any]) -> Any:
         if _is_hidden(value):
-            return self.hidden(value, str(value["type"]))
+            return self.hidden(value, _kind_of(value))
         thought = value.get("thought") is True
         held = dict(value)  # at once: LiteLLM writes into its notes from several threads
         return remade(value, {key: self._field(key, each, held, thought=thought) for key, each in held.items()})
@@ -193,6 +193,11 @@ def thoughts_in(text: str) -> list[Tagged]:
 def _is_told(text: str) -> bool:
     """Whether nothing of a text is left to take out."""
     return text == "" or text.isspace() or _WORD.fullmatch(text.strip()) is not None
+
+
+def _kind_of(value: Mapping[Any, Any]) -> str:
+    """What a hidden block calls itself: its type, or the key that says so (Converse, Gemini)."""
+    return str(value.get("type") or ("thought" if "thought" in value else "reasoningContent"))
 
 
 def _is_hidden(value: Mapping[Any, Any]) -> bool:
