@@ -136,6 +136,15 @@ def test_a_result_that_comes_after_all_takes_the_place_of_the_one_that_was_put_i
     assert {"duplicate"} <= {row.reason for row in done.report.rows}
 
 
+def test_what_a_reply_has_gone_on_from_stays_when_a_result_comes_later():
+    said, (one, late) = chat("a", "b")
+    before = healed(own([*said, one], DEEPSEEK), DEEPSEEK).messages
+    on = own([{"role": "assistant", "content": "b failed", "reasoning_content": "t"}], DEEPSEEK)
+    done = healed([*before, *on, late], DEEPSEEK)
+    assert [*before, *on] == done.messages
+    assert [(5, None, "drop", "duplicate")] == told(done)
+
+
 def test_langchains_messages_get_the_other_result_at_the_end():
     messages = pytest.importorskip("langchain_core.messages")
     calls = [{"name": "f", "args": {}, "id": each} for each in "ab"]
@@ -189,6 +198,24 @@ def test_of_two_copies_that_differ_the_calls_and_blocks_of_the_first_stay(about)
         assert 1 == words.count("reasoningText")
 
 
+def test_two_replies_with_one_id_are_two_where_messages_are_not_joined():
+    said, results = chat("0")
+    other = {**said[1], "content": "again"}
+    done = healed(own([*said, other, *results], DEEPSEEK), DEEPSEEK)
+    assert ["0", "0"] == [call["id"] for row in done.messages for call in row.get("tool_calls", ())]
+    assert [NO_RESULT, "of 0"] == [row["content"] for row in done.messages if row["role"] == "tool"]
+
+
+def test_calls_without_ids_are_no_copies_of_each_other():
+    call = {"functionCall": {"name": "f", "args": {}}}
+    answer = {"functionResponse": {"name": "f", "response": {"said": "3C"}}}
+    history = own([
+        {"role": "user", "parts": [{"text": "x"}]}, {"role": "model", "parts": [{**call, "thoughtSignature": "UzE="}, call]},
+        {"role": "user", "parts": [answer, answer]},
+    ], GEMINI)  # fmt: skip
+    assert healed(history, GEMINI).messages is history
+
+
 # A head that is gone --------------------------------------------------------------------------------------------------
 
 
@@ -206,6 +233,13 @@ def test_in_front_of_a_reply_that_nobody_asked_for_stands_a_line_that_says_so(ki
     assert (None, 0, "fill", "no_start") in told(done)
     first.clear()  # the caller's own
     assert [{"text": NO_START}] in healed([*strays, *said[1:], *results], about).messages[0].values()
+
+
+def test_geminis_first_call_may_stand_behind_words_of_the_model():
+    said, results = gemini("a")
+    words = {"role": "model", "parts": [{"text": "I look."}]}
+    history = own([words, said[1], *results], GEMINI)
+    assert history == healed(history, GEMINI).messages[1:]
 
 
 @pytest.mark.parametrize(
