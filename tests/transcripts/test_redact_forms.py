@@ -79,7 +79,12 @@ def test_nor_does_a_recorded_reply_keep_any(case, named):
 @pytest.mark.parametrize("content", OF_ANOTHER.values(), ids=OF_ANOTHER)
 def test_a_message_of_another_form_is_redacted_and_refused_as_one_of_its_own(content, named):
     rows = [{"role": "user", "content": [{"text": "q", "type": "text"}]}, {"role": "assistant", "content": content}]
-    shown = redact(rows, form=named)
+    try:
+        shown = redact(rows, form=named)
+    except HistoryError as error:  # Converse's form takes no block of another one's
+        assert "messages[1].content[0]: reasoning as another form writes it; say form=" in str(error)
+        assert "bedrock" == named
+        return
     assert [] == words_in(shown)
     assert "x" in json.dumps(shown[1]["content"]) or "tool_result" in json.dumps(content)
     assert rows[0] is shown[0]
@@ -93,7 +98,7 @@ def test_a_message_of_another_form_is_redacted_and_refused_as_one_of_its_own(con
 
 
 def test_the_note_says_what_was_there_and_under_which_word():
-    shown = redact([{"role": "assistant", "content": OF_ANOTHER["Converse"]}])[0]
+    shown = redact([{"role": "assistant", "content": OF_ANOTHER["Converse"]}], form="ollama")[0]
     texts = {WORD, SEAL}
     notes = [{"field": "reasoningContent", "bytes": len(text), "digest": digest(text).hex()} for text in (WORD, SEAL)]
     assert notes == sorted(shown["provider_specific_fields"][NOTE], key=lambda note: note["bytes"], reverse=True)
