@@ -51,6 +51,10 @@ class _Made:
         self.is_reply = isinstance(message, AIMessage)
         cover = _Said()
         self.covered = cover.over(message)
+        if not self.is_reply and isinstance(
+            message.content, str
+        ):  # LangChain makes a tool's result of any object's str
+            self.covered = _with(self.covered, cover.over(message.content))
         self.found = Secrets(cover.found)
         self.said = tuple(cover.said)
         beside = _Texts()
@@ -93,10 +97,14 @@ class _Texts(Secrets):
 def _searched(message: BaseMessage, secrets: Secrets) -> Any:
     """The message without quotations: of a reply beside what it says, of any other in all of it."""
     left = unquoted(message, secrets)
-    if isinstance(message, AIMessage) or (content := unquoted(message.content, secrets)) is message.content:
-        return left
-    made = copy.copy(left)
-    object.__setattr__(made, "__dict__", {**vars(left), "content": content})
+    return left if isinstance(message, AIMessage) else _with(left, unquoted(message.content, secrets))
+
+
+def _with(message: Any, content: Any) -> Any:
+    if content is message.content:
+        return message
+    made = copy.copy(message)
+    object.__setattr__(made, "__dict__", {**vars(message), "content": content})
     return made
 
 
@@ -184,7 +192,7 @@ class _Trace(Secrets):
             if id(made.covered) not in self.covered:
                 self.covered[id(made.covered)] = made
                 for text in made.said:
-                    _ = self.told.add(text) if made.is_reply else self.without(text)
+                    (self.told.add if made.is_reply else self.without)(text)
                 self.update(made.found)
 
     def without(self, text: str) -> str:

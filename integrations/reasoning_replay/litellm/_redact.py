@@ -29,7 +29,7 @@ EVENTS = (
     *("log_pre_api_call", "log_post_api_call", "log_stream_event", "log_success_event", "log_failure_event"),
     *("async_log_pre_api_call", "async_log_stream_event", "async_log_success_event", "async_log_failure_event"),
     *("logging_hook", "async_logging_hook", "log_success_fallback_event", "log_failure_fallback_event"),
-    "log_model_group_rate_limit_error",
+    *("log_model_group_rate_limit_error", "async_log_batch_line_items"),
 )
 """Methods of a `CustomLogger` that are told of a call, and change nothing in it (litellm 1.110.2)."""
 _MORE = {"_ProxyDBLogger": ("async_post_call_failure_hook",)}

@@ -10,12 +10,9 @@ Must not see a framework: objects are read by what pydantic and dataclasses have
 from __future__ import annotations
 
 import base64
-import copy
-import dataclasses
 import json
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from .._origin import MARK, REDACTED
@@ -23,7 +20,8 @@ from ..forms import digest, size_of
 from ..forms._carriers import EXTRAS, LISTS, PSF_CARRIERS, SEALED, STRINGS, THOUGHT, block_code
 from ..forms._inline import Tagged, tagged_in
 from ..forms._langchain_blocks import SIGNATURES, TOOL_EXTRAS, WIRE
-from ._redact_quotes import Secrets
+from ._redact_quotes import LEAST, SPAN, Secrets
+from ._redact_within import each_within, remade
 
 NOTE = "reasoning_redacted"
 """The key of the note beside a redacted mark: a list of field, bytes and digest."""
@@ -46,12 +44,19 @@ _KINDS = ("response.reasoning", "thinking_delta", "signature_delta", "compaction
 _OPEN = frozenset({"reasoning_replay_withheld", "_reasoning_replay", "_reasoning_replay_bridge"})
 """Keys of our own that hold whole messages: nothing of them is for a log."""
 _ARGUMENTS = frozenset({"args", "arguments", "input", "response"})
+_CALLS = frozenset({"id", "type", "call_id", "tool_call_id", "index", "function_call"})
+"""Keys of a call beside its name: a dict of a program's own may have a name, too."""
 _SAID = frozenset(
     {"content", "text", "arguments", "args", "output_text", "refusal", "image_url", "file", "input_audio"}
 )
 """Keys of what is said to everybody: not searched for quotations."""
-_RAW = ('"reasoning', '"thinking', '"thought', '"signature', '"encrypted', '"redacted', "think>")
-"""What a raw text of JSON that holds reasoning has somewhere."""
+_RAW = ("reasoning", "thinking", "thought", "signature", "encrypted", "redacted")
+"""What a raw text that holds reasoning has somewhere."""
+_NAMED = re.compile(
+    r"""(?:["'\\]|\b)(?:reasoning_?\w{0,20}|thinking|thoughts?_?\w{0,20}|signature|encrypted_\w{0,20}|redacted_\w{0,20})"""
+    r"""\\*["']?\s{0,4}[:=]\s{0,4}\\*["'\[{]"""
+)
+"""A field of reasoning and the begin of its value, in a text that is no JSON: Python's, cut short, or escaped."""
 
 
 def word_for(text: str) -> str:
@@ -86,10 +91,17 @@ class Cover:
             return value
         if isinstance(value, str):
             return self._text(value, key)
+        if isinstance(value, bytes | bytearray):
+            return self._bytes(value, key)
         if id(value) not in self._made:
             self._made[id(value)] = value, value
             self._made[id(value)] = value, self._within(value, key)
         return self._made[id(value)][1]
+
+    def _bytes(self, value: bytes | bytearray, key: str) -> Any:
+        text = value.decode("utf-8", "replace")
+        left = self._text(text, key)
+        return value if left is text else left.encode()
 
     def _within(self, value: Any, key: str) -> Any:
         if isinstance(value, Mapping):
@@ -103,7 +115,12 @@ class Cover:
             return self.hidden(value, _kind_of(value))
         thought = value.get("thought") is True
         held = dict(value)  # at once: LiteLLM writes into its notes from several threads
-        return remade(value, {key: self._field(key, each, held, thought=thought) for key, each in held.items()})
+        return remade(
+            value, {self._key(key): self._field(key, each, held, thought=thought) for key, each in held.items()}
+        )
+
+    def _key(self, key: Any) -> Any:
+        return self._text(key, "") if isinstance(key, str) and len(key) >= SPAN else key
 
     def _field(self, key: Any, value: Any, holder: Mapping[Any, Any], *, thought: bool) -> Any:
         if key in _OPEN:
@@ -112,7 +129,7 @@ class Cover:
             return _REFUSED if isinstance(value, Mapping) and value != _REFUSED else value
         if (is_field(key) and not _is_parameter(key, value)) or (thought and key == "text"):
             return self.hidden(value, key)
-        if key in _ARGUMENTS and "name" in holder and not isinstance(value, list):
+        if key in _ARGUMENTS and isinstance(value, str | dict) and "name" in holder and not _CALLS.isdisjoint(holder):
             return value
         return self.over(value, str(key))
 
@@ -128,6 +145,8 @@ class Cover:
         if isinstance(value, Mapping):
             kept = {key: self._inside(each, key) for key, each in dict(value).items()}
             return remade(value, {**kept, MARK: _REFUSED} if MARK in kept else kept)
+        if isinstance(value, list | tuple) and value and all(isinstance(each, int) for each in value):
+            return []  # the bytes of a token
         return each_within(value, self._inside, None)
 
     def _inside(self, value: Any, key: Any) -> Any:
@@ -142,12 +161,12 @@ class Cover:
             head, _, seal = text.partition(THOUGHT)
             self.found[seal] = None
             return head
-        if key in ("content", "text", ""):
+        if key not in _ARGUMENTS and "think" in text:
             tagged = thoughts_in(text)
             if tagged:
                 return self.tagged(text, tagged)
         if key not in _ARGUMENTS and any(sign in text for sign in _RAW):
-            return self._raw(text)
+            return self._raw(text, key)
         return text
 
     def tagged(self, text: str, found: list[Tagged]) -> str:
@@ -158,25 +177,35 @@ class Cover:
         words = [self._word(text[each.start : each.end]) for each in found]
         return "".join(piece for pair in zip(shown, [*words, ""], strict=True) for piece in pair)
 
-    def _raw(self, text: str) -> str:
-        """A text that is JSON, or lines of a stream of it."""
+    def _raw(self, text: str, key: str) -> str:
+        """A text that is JSON, or lines of a stream of it; of another that names a field all from there on goes."""
         lines = text.split("\n")
         if len(lines) > 1 and any(line.startswith("data:") for line in lines):
             return "\n".join(self._line(line) for line in lines)
-        return self._json(text)
+        made = self._json(text)
+        if made is not None or key in _SAID:
+            return text if made is None else made
+        named = _NAMED.search(text)
+        if named is None or _IS_TOLD.match(text, named.end() - 1):
+            return text
+        return f"{text[: named.start()]}{self._word(text[named.start() :])}"
 
     def _line(self, line: str) -> str:
         head, found, data = line.partition("data:")
-        return f"{head}{found} {self._json(data.strip())}" if found and head == "" else line
+        if not found or head != "":
+            return line
+        made = self._json(data.strip())
+        return f"{head}{found} {data.strip() if made is None else made}"
 
-    def _json(self, text: str) -> str:
-        if text[:1] not in ("{", "["):
-            return text
+    def _json(self, text: str) -> str | None:
+        """None for what is no JSON."""
+        if text.lstrip()[:1] not in ("{", "["):
+            return None
         try:
             value = json.loads(text)
             made = self.over(value)
         except (ValueError, RecursionError):
-            return text
+            return None
         return text if made is value else json.dumps(made, ensure_ascii=False)
 
 
@@ -206,6 +235,7 @@ def _is_hidden(value: Mapping[Any, Any]) -> bool:
 
 
 _WORD = re.compile(r"\[redacted: \d+ bytes, [0-9a-f]{32}\]")
+_IS_TOLD = re.compile(r"""["'\[{ ]{0,4}\[redacted""")
 _REFUSED = {"id": REDACTED, "v": 1}
 _NUMBERS = frozenset({bool, int, float})
 _TEXTS = ("text", "content", "reasoning", "thinking", "encrypted_content", "signature")
@@ -235,94 +265,12 @@ def unquoted(value: Any, secrets: Secrets, look: Callable[[Any], Any] | None = N
         return each if name in _SAID else unquoted(each, secrets, look=look)
 
     if isinstance(value, Mapping):
-        return remade(value, {name: within(each, name) for name, each in dict(value).items()})
+        return remade(value, {_shown(name, secrets): within(each, name) for name, each in dict(value).items()})
     return each_within(value, within, None)
 
 
-def remade(value: Mapping[Any, Any], kept: dict[Any, Any]) -> Any:
-    """A mapping with other values; the very same one where none is another."""
-    return value if all(kept.get(key, each) is each for key, each in dict(value).items()) else kept
-
-
-def each_within(value: Any, change: Any, field: Any) -> Any:
-    """A list, an exception or an object with each of its values changed; the very same one where none is another.
-
-    Args:
-        value: what holds others; anything else comes back as it is.
-        change: (value, name of the field, or "") → value.
-        field: the same for the fields of an object, where they are read differently.
-    """
-    if isinstance(value, list | tuple):
-        made = [change(each, "") for each in value]
-        if all(new is old for new, old in zip(made, value, strict=True)):
-            return value
-        if isinstance(value, list):
-            return made
-        return type(value)(*made) if hasattr(value, "_fields") else tuple(made)
-    if isinstance(value, BaseException):
-        return _error(value, change)
-    return _object(value, field or (lambda name, each: change(each, name)))
-
-
-_PLACES = ("__dict__", "__pydantic_extra__", "__pydantic_private__")
-"""Where an object of pydantic's, or a dataclass, keeps its values."""
-
-
-def _object(value: Any, field: Callable[[str, Any], Any]) -> Any:
-    """A copy of the object with other values in its fields; the very same object where none is another.
-
-    Looked into are pydantic's objects, dataclasses and objects with slots (langgraph's `Command` and `Send`).
-    """
-    if isinstance(value, type) or type(value).__module__ in _NOT_LOOKED_INTO:
-        return value
-    kept: dict[str, Any] = {name: field(name, getattr(value, name)) for name in _slots(value)}
-    if hasattr(value, "__pydantic_fields_set__") or dataclasses.is_dataclass(value):
-        for place in _PLACES:
-            held = getattr(value, place, None)
-            if isinstance(held, dict):
-                kept[place] = remade(held, {name: field(name, each) for name, each in dict(held).items()})
-    kept = {name: left for name, left in kept.items() if left is not getattr(value, name)}
-    if not kept:
-        return value
-    made = copy.copy(value)
-    for name, left in kept.items():
-        object.__setattr__(made, name, left)
-    return made
-
-
-_NOT_LOOKED_INTO = frozenset({"builtins", "datetime", "uuid", "decimal"})
-
-
-def _slots(value: Any) -> tuple[str, ...]:
-    """The names of an object's slots that hold something."""
-    names = _slots_of(type(value))  # type: ignore[arg-type]  # every class can be hashed
-    return tuple(name for name in names if hasattr(value, name))
-
-
-@lru_cache(maxsize=1024)
-def _slots_of(kind: Hashable) -> tuple[str, ...]:
-    slots = (vars(each).get("__slots__", ()) for each in getattr(kind, "__mro__", ()))
-    named = (name for each in slots for name in ((each,) if isinstance(each, str) else each))
-    return tuple(name for name in named if not name.startswith("_"))
-
-
-def _error(error: BaseException, change: Callable[[Any, str], Any]) -> Any:
-    """A copy of an error without its response and its request; the very same one if it quotes nothing.
-
-    The errors behind it count as its own: a traceback shows them.
-    """
-    args = change(error.args, "")
-    behind = {name: change(getattr(error, name), "") for name in ("__cause__", "__context__")}
-    held = {name: change(each, name) for name, each in vars(error).items()}
-    same = all(each is getattr(error, name) for name, each in (behind | held).items())
-    if args is error.args and same:
-        return error
-    made: BaseException = type(error).__new__(type(error))
-    made.args = args
-    vars(made).update({name: each for name, each in held.items() if name not in ("response", "request", "body")})
-    made.__cause__, made.__context__ = behind["__cause__"], behind["__context__"]
-    made.__suppress_context__ = error.__suppress_context__
-    return made.with_traceback(error.__traceback__)
+def _shown(key: Any, secrets: Secrets) -> Any:
+    return secrets.without(key) if isinstance(key, str) and len(key) >= LEAST else key
 
 
 def texts_in(value: Any, key: str = "") -> Iterator[str]:
