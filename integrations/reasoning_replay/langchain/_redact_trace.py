@@ -19,7 +19,7 @@ from threading import RLock
 from typing import Any
 from uuid import UUID
 
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from .._faults import fail_closed
 from ..forms import digest
@@ -51,9 +51,7 @@ class _Made:
         self.is_reply = isinstance(message, AIMessage)
         cover = _Said()
         self.covered = cover.over(message)
-        if not self.is_reply and isinstance(
-            message.content, str
-        ):  # LangChain makes a tool's result of any object's str
+        if isinstance(message, ToolMessage) and isinstance(message.content, str):  # LangChain's str of any object
             self.covered = _with(self.covered, cover.over(message.content))
         self.found = Secrets(cover.found)
         self.said = tuple(cover.said)
@@ -298,11 +296,17 @@ def _redacted(event: str, args: tuple[Any, ...], named: dict[str, Any]) -> Told:
         made = _without((args, named), trace)
         if event.endswith("_error"):
             _note(args, made[0])
+        made = tuple(map(_own, made[0])), made[1]
     if event.endswith("_start"):
         _traces.begin(run, trace)
     elif event.endswith(("_end", "_error")):
         _traces.end(run)
-    return made  # type: ignore[no-any-return]
+    return made
+
+
+def _own(value: Any) -> Any:
+    """A container of the handler's own: tracers keep it, and LangChain's fallbacks write the error into the input."""
+    return value.copy() if value.__class__ in (dict, list) else value
 
 
 def _without(value: Any, trace: _Trace) -> Any:

@@ -183,6 +183,20 @@ def _looked_up(original: Callable[..., Any], hooks: Hooks) -> Callable[..., Any]
     return callbacks
 
 
+def _resolved(original: Callable[..., Any], hooks: Hooks) -> Callable[..., Any]:
+    """Whom a batch's lines are given to: no call has looked up this logger."""
+    wrapped = hooks.wrapped
+
+    @functools.wraps(original)
+    def logger(*args: Any, **named: Any) -> Any:
+        found = original(*args, **named)
+        if hooks.active():
+            fail_closed("litellm", lambda: wrapped.watch([found]), lambda: None)
+        return found
+
+    return logger
+
+
 def _event(original: Callable[..., Any], hooks: Hooks) -> Callable[..., Any]:
     """A method that calls a function of the user's, or one of an old integration."""
     if inspect.iscoroutinefunction(original):
@@ -234,6 +248,7 @@ _OLD = (
 LOG_PATCHES = (
     Patch(f"{_LOGGING}Logging.get_combined_callback_list", "loggers, without reasoning", _looked_up, callable),
     Patch(f"{_LOGGING}Logging._without_replaced_global_callbacks", "loggers of requests", _looked_up, callable),
+    Patch("litellm.batches.batch_line_items:_resolve_logger", "loggers of a batch's lines", _resolved, callable),
     Patch(f"{_LOGGING}Logging.update_environment_variables", "a call's own logger_fn", _own_function, callable),
     *(
         Patch(f"{_BASE}{name}", "functions that log, without reasoning", _event, takes("kwargs", "callback_func"))
