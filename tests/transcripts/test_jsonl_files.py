@@ -259,7 +259,9 @@ def test_what_is_lost_is_named_by_file_record_and_bytes_and_never_by_its_words(t
 BEGUN = json.dumps(message(3), separators=(",", ":")).encode()[:-5]
 
 
-@pytest.mark.parametrize("junk", [b"\0" * 100, b"\0" * 200_000, BEGUN + b"\0" * 100, b'{"a":"\xc3', b'{"a":"\xf0\x9f\x98\0'])
+@pytest.mark.parametrize(
+    "junk", [b"\0" * 100, b"\0" * 200_000, BEGUN + b"\0" * 100, b'{"a":"\xc3', b'{"a":"\xf0\x9f\x98\0']
+)
 def test_what_a_power_cut_leaves_behind_the_last_newline_is_cut_off(junk, tmp_path):
     path = tmp_path / "x.jsonl"
     dump_jsonl([message(1)], path)

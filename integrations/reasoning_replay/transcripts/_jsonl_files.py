@@ -194,6 +194,7 @@ def _spare(path: Path) -> int:
             raise TranscriptError(f"{path}: stands there, and is somebody else's; remove it, or give another path")
         make_private(fd)
         os.ftruncate(fd, 0)
+        os.lseek(fd, 0, os.SEEK_SET)  # it was read
         undo.pop_all()
     return fd
 
