@@ -317,3 +317,30 @@ def test_what_a_hook_gives_back_has_our_own_notes_in_it_which_no_logger_has_seen
     assert left["_reasoning_replay"] is notes["_reasoning_replay"]
     assert result is None
     assert not any(b"_reasoning_replay" in raw for _, raw in dumps)
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_the_lines_of_a_batch_are_redacted_and_its_logger_is_no_other_callback(on, redacted, monkeypatch):
+    batches = pytest.importorskip("litellm.batches.batch_line_items")
+    dumps, word = redacted(redact_logs=on), "CANARY-the user lives in Oslo and hides it"
+
+    class Storing(CustomLogger):
+        async def async_log_batch_line_items(self, payload):
+            dumps.add("async_log_batch_line_items", (payload,), {})
+
+    monkeypatch.setattr(litellm, "batch_line_item_callbacks", [Storing()])
+    line = {"custom_id": "1", "response": {"body": {"choices": [{"message": {"reasoning_content": word}}]}}}
+    payload = {"batch_id": "b", "part": 0, "lines": [line]}
+    asyncio.run(batches.dispatch_batch_line_items(payload, redact_bodies=False))
+    assert {"async_log_batch_line_items"} == dumps.named()
+    assert on is (dumps.holding([word]) == [])
+
+
+def test_a_name_beside_a_response_in_the_metadata_hides_no_reasoning_from_the_switch():
+    from reasoning_replay.litellm._redact import redacted_call
+
+    word = "CANARY-the user lives in Oslo and hides it"
+    reply = {"role": "assistant", "content": "x", "reasoning_content": word}
+    for metadata in ({"name": "agent", "response": reply}, {"log": f"reply: {json.dumps(reply)}"}, {"log": str(reply)}):
+        assert word in str(metadata)
+        assert word not in str(redacted_call(({"metadata": metadata},), {}))
