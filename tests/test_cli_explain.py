@@ -455,6 +455,32 @@ def test_what_is_printed_as_a_whole(tmp_path, capsys):
     assert SAID == capsys.readouterr().out
 
 
+THOUGHT = {"role": "assistant", "content": "3C.", "reasoning_content": "hm, hm"}
+
+
+@pytest.mark.parametrize(
+    ("to", "writer", "count"),
+    [
+        ("cerebras", "deepseek", 2),
+        ("gateway.corp.example", "groq", 2),
+        ("cerebras", "cerebras", 0),
+        ("cerebras", None, 0),
+        ("openai", "deepseek", 2),
+    ],
+)
+def test_a_history_that_would_be_taken_and_leaks_is_told_so(to, writer, count, tmp_path, capsys):
+    """Also of turns that are over, whose reasoning this host does not look at: it gets it nevertheless."""
+    file = tmp_path / "file.json"
+    file.write_text(json.dumps([{"role": "user", "content": "q"}, THOUGHT, {"role": "user", "content": "q"}, THOUGHT]))
+    command = ["explain", str(file), "--to", to, *(["--from-origin", writer] if writer else [])]
+    _cli.main([*command, "--json"])
+    verdict = json.loads(capsys.readouterr().out)["verdict"]
+    assert count == verdict["foreign"]
+    _cli.main(command)
+    told = "but another host's reasoning would reach it: 2 pieces" in capsys.readouterr().out
+    assert told is (count > 0 and verdict["accepted"])
+
+
 def test_of_a_host_that_no_file_describes_the_verdict_says_so(tmp_path, capsys):
     history = [
         {"role": "user", "content": "q"},

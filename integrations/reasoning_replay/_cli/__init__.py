@@ -39,7 +39,9 @@ class Command(NamedTuple):
 
 
 def _demo_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--plain", action="store_true", help="no colour and no boxes, as when the output is a file")
+    parser.add_argument(
+        "--plain", action="store_true", help="no colour, and boxes of plain characters, as when the output is a file"
+    )
 
 
 def _demo(arguments: argparse.Namespace) -> int:

@@ -149,6 +149,9 @@ def _tell(done: Explained, *, diff: bool, newest: int | None) -> None:
         out.say(
             "that holds where the class sends what stands in its messages: many a class leaves reasoning out by itself"
         )
+    if verdict.foreign and verdict.refused is None:
+        pieces = "1 piece" if verdict.foreign == 1 else f"{verdict.foreign} pieces"
+        out.say(f"but another host's reasoning would reach it: {pieces}", "bold yellow")
     out.say(f"sent instead: {_instead(done)}")
     if rule is not None:
         out.say(f"rule: {rule_told(rule)}")
@@ -204,6 +207,7 @@ def _as_json(done: Explained, *, diff: bool) -> Mapping[str, Any]:
             "field": None if refused is None else refused.field,
             "earlier_turn": None if refused is None else refused.earlier,
             "unsure": done.verdict.unsure,
+            "foreign": done.verdict.foreign,
         },
         "shape": done.found.what,
         "form": done.found.form,

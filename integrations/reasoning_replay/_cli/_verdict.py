@@ -91,6 +91,8 @@ class Verdict(NamedTuple):
     refused: Refused | None
     unsure: str | None
     """What only the host can tell."""
+    foreign: int = 0
+    """Pieces of reasoning that another host wrote, and that would reach this one."""
 
     @property
     def sentence(self) -> str:
@@ -123,7 +125,18 @@ OTHERS = {
 def verdict_of(case: Case) -> Verdict:
     """What the host would say."""
     refused = next((found for check in CHECKS if (found := check(case)) is not None), None)
-    return Verdict(refused, None if refused is not None else _unsure(case))
+    return Verdict(refused, None if refused is not None else _unsure(case), sum(1 for _ in _foreign(case)))
+
+
+def _foreign(case: Case) -> Iterator[Part]:
+    """What another host wrote, whether this one looks at it or not."""
+    for _, shape in case.said():
+        for part in shape.parts:
+            origins = case.origins(part)
+            if part.value != "text" or origins is None or origins == NOBODY:
+                continue
+            if not any(accepts(case.target, one, case.reach, sealed=False) for one in origins):
+                yield part
 
 
 def _unknown_key(case: Case) -> Refused | None:
