@@ -180,7 +180,7 @@ def redacted(handler: H) -> H:
         made = copy.copy(handler)
         object.__setattr__(made, "__dict__", handler.__dict__)
         made.__class__ = _class_for(type(handler))  # type: ignore[arg-type]  # every class can be hashed
-    except Exception as error:
+    except (TypeError, ValueError, AttributeError, RuntimeError) as error:
         raise TypeError(
             f"handler: a {type(handler).__name__} cannot be copied with its state ({type(error).__name__}); "
             "redact_traces() redacts it without a copy"

@@ -155,12 +155,12 @@ def _copied(error: BaseException, change: Callable[[Any, str], Any]) -> BaseExce
     held = {**{name: each for name, each in fields.items() if each is not None}, **vars(error)}
     kept = {name: change(each, "") for name, each in held.items()}  # whatever it is called, nobody has said it
     if args is error.args and all(kept[name] is each for name, each in held.items()):
-        return error if _is_clean(error, change) else _stand_in(error, change)
+        return error if _tells_nothing(error, change) else _stand_in(error, change)
     try:
         made = _copy_of(error, args, kept)
     except Exception:  # noqa: BLE001 - a class of anybody's
         return _stand_in(error, change)
-    return made if _is_clean(made, change) else _stand_in(error, change)
+    return made if _tells_nothing(made, change) else _stand_in(error, change)
 
 
 def _copy_of(error: BaseException, args: tuple[Any, ...], kept: dict[str, Any]) -> BaseException:
@@ -175,7 +175,7 @@ def _copy_of(error: BaseException, args: tuple[Any, ...], kept: dict[str, Any]) 
     return made
 
 
-def _is_clean(error: BaseException, change: Callable[[Any, str], Any]) -> bool:
+def _tells_nothing(error: BaseException, change: Callable[[Any, str], Any]) -> bool:
     shown = [str(error), repr(error)]
     if type(error).__module__.startswith("pydantic_core") and hasattr(error, "errors"):
         shown.append(repr(error.errors()))
