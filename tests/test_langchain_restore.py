@@ -185,7 +185,11 @@ class TestWhereverAModelIsBuilt:
     def test_a_policy_alone_leaves_the_store_and_a_store_alone_leaves_the_policy(self, strict_hosts):
         host, store = strict_hosts("deepseek"), MemoryStore()
         model = self.built(host, store)
-        assert with_reasoning_replay(model, Policy(window="none"))._reasoning_replay == (Policy(window="none"), store, None)
+        assert with_reasoning_replay(model, Policy(window="none"))._reasoning_replay == (
+            Policy(window="none"),
+            store,
+            None,
+        )
         other = MemoryStore()
         assert with_reasoning_replay(model, known=other)._reasoning_replay == (policy(host), other, None)
         assert with_reasoning_replay(model, known=store) is model
