@@ -153,3 +153,45 @@ def test_in_claudes_dialect_it_stays_too_and_is_no_block():
     message = prepare([USER, said, RESULT], known=MemoryStore(), **target).messages[1]
     assert SAID["tags"] == message["content"]
     assert [{"type": "thinking", "thinking": "", "signature": ""}] == message["thinking_blocks"]
+
+
+def text(words, **more):
+    return {"type": "text", "text": words, **more}
+
+
+POINT = {"cache_control": {"type": "ephemeral"}}
+WITHIN = {
+    "one text": ([text(SAID["tags"], **POINT)], [text("SHOWN", **POINT)]),
+    "a text behind it": ([text("<think>CANARY</think>"), text("SHOWN")], [text("SHOWN")]),
+    "a picture in front": ([{"type": "image_url", "image_url": {"url": "u"}}, text(SAID["tags"])], [{"type": "image_url", "image_url": {"url": "u"}}, text("SHOWN")]),
+    "a block in front": ([{"type": "thinking", "thinking": "CANARY"}, text(SAID["tags"])], [text("SHOWN")]),
+    "nothing else": ([text("<think>CANARY</think>")], ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["chat", "litellm"])
+@pytest.mark.parametrize(("content", "left"), WITHIN.values(), ids=WITHIN)
+class TestInAListOfParts:
+    def test_it_is_cut_out_elsewhere_and_the_answer_stays(self, content, left, form):
+        messages = [USER, captured(content, tool_calls=CALLS), RESULT]
+        before = copy.deepcopy(messages)
+        plan = planned(messages, THERE, form=form)
+        assert plan.messages[1]["content"] == left
+        assert before == messages
+
+    def test_the_fallback_cuts_it_out_too(self, content, left, form):
+        rows, _ = stripped(
+            [USER, reply(content, tool_calls=CALLS), RESULT],
+            form=form, dialect="chat", host="api.groq.com", hint=None, model=None, request={},
+        )  # fmt: skip
+        assert rows[1]["content"] == left
+
+    def test_at_home_it_stays_inside_the_running_turn(self, content, left, form):
+        said = [part for part in content if part["type"] != "thinking"]
+        plan = planned([USER, captured(said, tool_calls=CALLS), RESULT], form=form)
+        assert plan.messages[1]["content"] == said
+
+
+def test_tags_in_a_later_text_of_a_list_are_spoken_of():
+    content = [text("The tag is"), text("<think>SHOWN</think>")]
+    assert planned([USER, captured(content), USER], THERE).messages[1]["content"] == content

@@ -22,7 +22,7 @@ from ._carriers import (
     signature_of,
     without_extras,
 )
-from ._inline import inline_in
+from ._inline import inline_within
 from ._places import Look, text_in
 from ._recall import Calls, Words, beside, called, hidden_past, meant, ordered, plain_id, shown, speaker
 
@@ -209,7 +209,7 @@ def _show_pictures(words: Words, message: Mapping[str, Any]) -> None:
 def _reply(view: View, message: Mapping[str, Any], content: Any) -> _Told:
     """What is told of an assistant's message."""
     words = Words("assistant")
-    inline = inline_in(content)
+    inline = inline_within(content)
     _say(words, content if inline is None else inline.rest)
     made = message.get("tool_calls")
     ids = _show_calls(words, made) if made else ()

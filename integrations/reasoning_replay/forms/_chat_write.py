@@ -23,7 +23,7 @@ from ._carriers import (
     without_fields,
     without_signature,
 )
-from ._inline import INLINE, inline_in, with_inline
+from ._inline import INLINE, inline_within, with_inline
 
 Step = Callable[[Mapping[str, Any], dict[str, Any]], None]
 """A change that needs more than the removal of a key: the message as it was, and the copy to write to."""
@@ -243,8 +243,11 @@ def _visible_content(message: Mapping[str, Any], copy: dict[str, Any]) -> None:
 
 
 def _without_tags(message: Mapping[str, Any], copy: dict[str, Any]) -> None:
-    inline = inline_in(message["content"])
-    copy["content"] = message["content"] if inline is None else inline.rest
+    content = (
+        copy["content"] if isinstance(message["content"], list) else message["content"]
+    )  # a list may be cut by now
+    inline = inline_within(content)
+    copy["content"] = content if inline is None else inline.rest
 
 
 _PLAIN = {"tool_calls.extra_content": without_signature, "content.extra": without_extras}

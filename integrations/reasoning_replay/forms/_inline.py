@@ -8,6 +8,7 @@ every other byte (1.110.2 `parse_content_for_reasoning`), so what it took apart 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 INLINE = "content.think"
@@ -36,6 +37,30 @@ def inline_in(content: Any) -> Inline | None:
         return None
     text, _, rest = content[opened.end() :].partition(f"</{opened[1]}>")
     return Inline(text, rest.lstrip())
+
+
+class InlineWithin(NamedTuple):
+    """A content with thinking in front of its first text."""
+
+    text: str
+    rest: Any
+    """The content without it: a text, or a list in which a text that held nothing else is missing."""
+
+
+def inline_within(content: Any) -> InlineWithin | None:
+    """The thinking in front of a content that is a text or a list of parts; None where there is none."""
+    if not isinstance(content, list):
+        inline = inline_in(content)
+        return None if inline is None else InlineWithin(*inline)
+    for place, part in enumerate(content):
+        text = part.get("text") if isinstance(part, Mapping) and part.get("type") == "text" else None
+        if isinstance(text, str):
+            inline = inline_in(text)
+            if inline is None:
+                return None
+            left = [{**part, "text": inline.rest}] if inline.rest != "" else []
+            return InlineWithin(inline.text, [*content[:place], *left, *content[place + 1 :]] or "")
+    return None
 
 
 class Tagged(NamedTuple):

@@ -52,7 +52,7 @@ from ._chat_recall import recall_by
 from ._chat_stream import ChatStream
 from ._chat_turns import TURNS
 from ._chat_write import write
-from ._inline import INLINE, inline_in
+from ._inline import INLINE, inline_in, inline_within
 from ._turns import last_start
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function", "latest_reminder")
@@ -189,7 +189,7 @@ def _facts(look: _Look, index: int, message: Mapping[str, Any]) -> tuple[Any, ..
         codes.append(("function_call.extra", None, "opaque"))
     if look.litellm:
         codes += [(f"psf.{name}", None, "opaque") for name in PSF_CARRIERS if fields.get(name) is not None]
-    if (inline := inline_in(content)) is not None:
+    if (inline := inline_within(content)) is not None:
         codes.append((INLINE, None, shape_value(inline.text)))
         content = inline.rest
     calls = message.get("tool_calls")
@@ -301,7 +301,7 @@ def payload(message: Mapping[str, Any], part: Part) -> str:
         if name != part.carrier:
             return f"\0{field_word(name, message[PSF][name])}"
         if name == INLINE:
-            inline = inline_in(message["content"])
+            inline = inline_within(message["content"])
             return "" if inline is None else inline.text
         if name == "function_call.extra":
             return f"\0{signature_of({'function': message['function_call']})}"
@@ -344,7 +344,7 @@ def strip(messages: Messages, fill: str | None) -> list[Any]:
         if isinstance(left.get("content"), list):
             parts = [part for part in map(plain, left["content"]) if block_code(part) is None]
             left["content"] = [without_extras(part) if extra_code(part) else part for part in parts]
-        if left.get("role") == "assistant" and (inline := inline_in(left.get("content"))) is not None:
+        if left.get("role") == "assistant" and (inline := inline_within(left.get("content"))) is not None:
             left["content"] = inline.rest
         if isinstance(left.get("tool_calls"), list):
             calls = map(plain, left["tool_calls"])
