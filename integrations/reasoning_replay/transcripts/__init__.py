@@ -2,8 +2,8 @@
 
 Every door takes the messages of any form, as `prepare` does, and changes nothing that it is given. What a host takes
 stands in its rule; nothing here names a host. The doors of frameworks that use these are in `litellm` and `langchain`.
-By the beginning of their names: `_segments`, `_bound`, `_trim` cut; `_count` counts; `_jsonl`, `_import` save and take in;
-`_readable` shows, `_redact` hides; `_repair` heals.
+By the beginning of their names: `_segments`, `_bound`, `_trim` cut; `_count` counts; `_jsonl` saves; `_import` takes
+in; `_readable` shows, `_redact` hides; `_repair` heals.
 """
 
 from __future__ import annotations
