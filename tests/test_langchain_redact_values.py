@@ -124,6 +124,7 @@ def test_no_kind_of_value_shows_reasoning(name):
 
 PLAIN = [
     {"name": "w", "args": {"reasoning": "the tool's own parameter"}, "id": "1", "type": "tool_call"},
+    {"toolUse": {"toolUseId": "1", "name": "w", "input": {"reasoning": "the tool's own parameter"}}},
     'Invalid parameter: "reasoning_effort" is not supported with this model',
     {"reasoning": {"effort": "low"}, "thinking": {"type": "enabled", "budget_tokens": 1024}},
     deque([1, 2]),

@@ -44,7 +44,7 @@ _KINDS = ("response.reasoning", "thinking_delta", "signature_delta", "compaction
 _OPEN = frozenset({"reasoning_replay_withheld", "_reasoning_replay", "_reasoning_replay_bridge"})
 """Keys of our own that hold whole messages: nothing of them is for a log."""
 _ARGUMENTS = frozenset({"args", "arguments", "input", "response"})
-_CALLS = frozenset({"id", "type", "call_id", "tool_call_id", "index", "function_call"})
+_CALLS = frozenset({"id", "type", "call_id", "tool_call_id", "toolUseId", "index", "function_call"})
 """Keys of a call beside its name: a dict of a program's own may have a name, too."""
 _SAID = frozenset(
     {"content", "text", "arguments", "args", "output_text", "refusal", "image_url", "file", "input_audio"}
