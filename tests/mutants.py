@@ -436,8 +436,8 @@ MUTANTS = (
     Mutant(
         "a strip of the fallback forgets blocks",
         "forms/chat.py",
-        "if block_code(part) is None]\n            left",
-        "if True]\n            left",
+        'map(plain, without_blocks(left["content"]))',
+        'map(plain, left["content"])',
     ),
     Mutant(
         "a hint makes a holder of the key",

@@ -16,7 +16,7 @@ from .._decision import Act, Decision, Zone, decided
 from .._history import History, HistoryError, Message, Part, StartsTurn
 from .._origin import MARK, REDACTED, mark_id
 from . import TURN, Messages, Turns, canonical, plain, stated_turn, wrong_role, wrong_type
-from ._carriers import LOOSE, block_code, part_of, under_mark, without_blocks
+from ._carriers import LOOSE, block_code, loose_in, part_of, under_mark, without_blocks
 from ._turns import last_start
 
 THINKING = "content.thinking"
@@ -128,7 +128,8 @@ def blocks_of(form: Blocks, message: Mapping[str, Any]) -> list[Any]:
 
 def _shape(form: Blocks, role: str, message: Mapping[str, Any], blocks: list[Any]) -> tuple[Any, ...]:
     """The fields of the message's shape, in order."""
-    spare = [key for key in (MARK, TURN, *sorted(LOOSE)) if key in message]
+    spare = [key for key in (MARK, TURN) if key in message]
+    spare += loose_in(message)
     codes = [(item, found) for item, block in enumerate(blocks) if (found := form.code(block)) is not None]
     odd = any(form.sent(block) is not block for block in blocks) or (role != "assistant" and codes)
     spare += [_ODD] if odd else []

@@ -32,6 +32,13 @@ SEALED = (
 """Keys of an assistant message that hold something sealed, whatever its type (Copilot, DashScope, xAI, Gemini)."""
 LOOSE = frozenset({*STRINGS, *SEALED, "reasoning_details", "thinking_blocks", "reasoning_items"})
 """Keys of a message that hold reasoning and nothing else. In a form that has none of them they are another form's."""
+
+
+def loose_in(message: Mapping[str, Any]) -> tuple[str, ...]:
+    """The keys of another form's reasoning that a message has; asked of every message."""
+    return () if LOOSE.isdisjoint(message) else tuple(key for key in message if key in LOOSE)
+
+
 THOUGHT = "__thought__"
 """LiteLLM appends a Gemini signature to a tool call's id behind this."""
 
@@ -101,9 +108,10 @@ def block_code(block: object) -> str | None:
 
 def without_blocks(content: Any) -> Any:
     """A content without blocks of reasoning; the very same one where it has none."""
-    if not isinstance(content, list) or all(block_code(plain(block)) is None for block in content):
+    if not isinstance(content, list):
         return content
-    return [block for block in content if block_code(plain(block)) is None]
+    left = [block for block in content if block_code(plain(block)) is None]
+    return content if len(left) == len(content) else left
 
 
 _OTHER_BLOCKS = {"redacted_thinking": "redacted", "compaction": "opaque"}

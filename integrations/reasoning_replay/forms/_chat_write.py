@@ -17,8 +17,8 @@ from ._carriers import (
     BY_NAME,
     LISTS,
     THOUGHT,
-    block_code,
     with_chunk,
+    without_blocks,
     without_extras,
     without_fields,
     without_signature,
@@ -239,7 +239,7 @@ def _plain_function(message: Mapping[str, Any], copy: dict[str, Any]) -> None:
 
 
 def _visible_content(message: Mapping[str, Any], copy: dict[str, Any]) -> None:
-    copy["content"] = [part for part in message["content"] if block_code(plain(part)) is None]
+    copy["content"] = without_blocks(message["content"])
 
 
 def _without_tags(message: Mapping[str, Any], copy: dict[str, Any]) -> None:

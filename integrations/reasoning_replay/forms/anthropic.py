@@ -16,7 +16,7 @@ from .._origin import MARK, REDACTED, from_mark_id, mark_id
 from . import PSF, TURN, Form, Messages, Turns, as_mapping, plain, stated_turn, unmarked, wrong_role, wrong_type
 from ._anthropic_recall import RECALL
 from ._anthropic_stream import AnthropicStream
-from ._carriers import BY_NAME, LOOSE, block_code, extra_code, part_of, without_extras
+from ._carriers import BY_NAME, LOOSE, block_code, extra_code, loose_in, part_of, without_extras
 from ._turns import last_start
 
 ROLES = ("user", "assistant", "system")
@@ -86,7 +86,8 @@ def _kind(block: Any) -> Any:
 def _shape(role: str, message: Mapping[str, Any], content: list[Any]) -> tuple[Any, ...]:
     """The fields of the message's shape, in order."""
     parts: list[Part] = []
-    spare = [key for key in (PSF, TURN, *sorted(LOOSE)) if key in message]
+    spare = [key for key in (PSF, TURN) if key in message]
+    spare += loose_in(message)
     redacted = _identity(message) == REDACTED
     for item, block in enumerate(content):
         if PSF in block:

@@ -44,6 +44,7 @@ from ._carriers import (
     part_of,
     signature_of,
     under_mark,
+    without_blocks,
     without_extras,
     without_fields,
     without_signature,
@@ -342,7 +343,7 @@ def strip(messages: Messages, fill: str | None) -> list[Any]:
     for message in messages:
         left = {key: value for key, value in message.items() if key not in _STRIPPED}
         if isinstance(left.get("content"), list):
-            parts = [part for part in map(plain, left["content"]) if block_code(part) is None]
+            parts = map(plain, without_blocks(left["content"]))
             left["content"] = [without_extras(part) if extra_code(part) else part for part in parts]
         if left.get("role") == "assistant" and (inline := inline_within(left.get("content"))) is not None:
             left["content"] = inline.rest

@@ -18,11 +18,11 @@ from . import PSF, TURN, Form, Messages, Turns, as_mapping, listed, plain, state
 from ._carriers import (
     BY_NAME,
     ITEM_SEALS,
-    LOOSE,
     THOUGHT,
     extra_code,
     item_code,
     item_payload,
+    loose_in,
     part_of,
     without_blocks,
     without_extras,
@@ -139,7 +139,7 @@ def _others(kind: str, item: Mapping[str, Any]) -> tuple[str, ...]:
     if kind != "message":
         return ()
     blocks = without_blocks(item.get("content")) is not item.get("content")
-    return (*(key for key in sorted(LOOSE) if key in item), *((_BLOCKS,) if blocks else ()))
+    return (*loose_in(item), *((_BLOCKS,) if blocks else ()))
 
 
 def _mendable(kind: str, item: Mapping[str, Any], paired: bool) -> tuple[str, ...]:

@@ -12,15 +12,13 @@ from typing import Any
 
 from ..forms._carriers import THOUGHT
 from ..forms._inline import INLINE, Tagged, untagged
-from ._redact_values import Cover, thoughts_in
+from ._redact_values import ARGUMENTS, Cover, thoughts_in
 
 PLACES = ("content", "parts", "output")
 """Keys of a message under which it says something."""
 _TEXTS = frozenset({"content", "parts", "text", ""})
 _NOTHING = frozenset({"type", "id", "index", "status", "role", "thought"})
 """Keys of a part that say nothing without another one."""
-_ARGUMENTS = frozenset({"args", "arguments", "input", "response"})
-"""Keys beside a name: what a function is called with, and what it gave."""
 _GONE: Any = object()
 
 
@@ -69,7 +67,7 @@ class Taken(Cover):
         return left if not _NOTHING.issuperset(left) else _GONE
 
     def _field(self, key: Any, value: Any, holder: Mapping[Any, Any], *, thought: bool) -> Any:
-        own = key == "json" or (key in _ARGUMENTS and "name" in holder)
+        own = key == "json" or (key in ARGUMENTS and "name" in holder)
         return value if own else super()._field(key, value, holder, thought=thought)
 
     def _goes(self, name: str, value: Any) -> Any:

@@ -43,7 +43,8 @@ _KINDS = ("response.reasoning", "thinking_delta", "signature_delta", "compaction
 """Beginnings of the types of other blocks and events that hold nothing else."""
 _OPEN = frozenset({"reasoning_replay_withheld", "_reasoning_replay", "_reasoning_replay_bridge"})
 """Keys of our own that hold whole messages: nothing of them is for a log."""
-_ARGUMENTS = frozenset({"args", "arguments", "input", "response"})
+ARGUMENTS = frozenset({"args", "arguments", "input", "response"})
+"""Keys beside a name: what a function is called with, and what it gave."""
 _CALLS = frozenset({"id", "type", "call_id", "tool_call_id", "toolUseId", "index", "function_call"})
 """Keys of a call beside its name: a dict of a program's own may have a name, too."""
 _SAID = frozenset(
@@ -129,7 +130,7 @@ class Cover:
             return _REFUSED if isinstance(value, Mapping) and value != _REFUSED else value
         if (is_field(key) and not _is_parameter(key, value)) or (thought and key == "text"):
             return self.hidden(value, key)
-        if key in _ARGUMENTS and isinstance(value, str | dict) and "name" in holder and not _CALLS.isdisjoint(holder):
+        if key in ARGUMENTS and isinstance(value, str | dict) and "name" in holder and not _CALLS.isdisjoint(holder):
             return value
         return self.over(value, str(key))
 
@@ -161,11 +162,11 @@ class Cover:
             head, _, seal = text.partition(THOUGHT)
             self.found[seal] = None
             return head
-        if key not in _ARGUMENTS and "think" in text:
+        if key not in ARGUMENTS and "think" in text:
             tagged = thoughts_in(text)
             if tagged:
                 return self.tagged(text, tagged)
-        if key not in _ARGUMENTS and any(sign in text for sign in _RAW):
+        if key not in ARGUMENTS and any(sign in text for sign in _RAW):
             return self._raw(text, key)
         return text
 
